@@ -53,6 +53,9 @@ type Facts struct {
 	RolledOut func(signer string) bool
 	// KubeadminPassword is true when the cluster has an OAuth server that needs the password.
 	KubeadminPassword bool
+	// MetricsServer is true when metrics-server runs on the nodes of the cluster, and the others when these components run
+	// beside its control plane.
+	MetricsServer, PodIdentityWebhook, EBSCSIController bool
 }
 
 // Certificates reconciles the certificates of control planes.

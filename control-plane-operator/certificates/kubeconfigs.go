@@ -48,6 +48,12 @@ func kubeconfigs(hcp *hyperv1.HostedControlPlane, facts Facts) []kubeconfig {
 	if hcp.Spec.Platform.AWS != nil {
 		all = append(all, kubeconfig{secret: names.CloudControllerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.CloudControllerUser, Usage: pki.Client}})
 	}
+	if facts.PodIdentityWebhook {
+		all = append(all, kubeconfig{secret: names.PodIdentityWebhookKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.PodIdentityWebhookUser, Usage: pki.Client}})
+	}
+	if facts.EBSCSIController {
+		all = append(all, kubeconfig{secret: names.EBSCSIControllerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.EBSCSIControllerUser, Usage: pki.Client}})
+	}
 	for i := range all {
 		if all[i].key == "" {
 			all[i].key = names.AdminKubeconfigFile

@@ -1,6 +1,8 @@
 package certificates
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -22,7 +24,7 @@ const (
 func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 	ns := hcp.Namespace
 	members := inService("*."+etcdDiscoveryService, ns)
-	return []leaf{
+	all := []leaf{
 		{names.APIServerCertificate, names.RootCA, pki.Request{User: "kubernetes", Usage: pki.Server, Hosts: publicHosts(hcp, facts)}},
 		{names.APIServerPrivateCertificate, names.RootCA, pki.Request{User: "kubernetes-private", Usage: pki.Server, Hosts: privateHosts(ns)}},
 		{names.EtcdServerCertificate, names.EtcdSigner, pki.Request{User: "etcd-server", Usage: pki.Server | pki.Client, Hosts: withLoopback(members, inService(etcdClientService, ns))}},
@@ -35,6 +37,13 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 		{names.ControllerManagerCertificate, names.RootCA, pki.Request{User: names.KubeControllerManager, Usage: pki.Server, Hosts: withLoopback(inService(names.KubeControllerManager, ns))}},
 		{names.SchedulerCertificate, names.RootCA, pki.Request{User: names.KubeScheduler, Usage: pki.Server, Hosts: withLoopback(inService(names.KubeScheduler, ns))}},
 	}
+	if facts.MetricsServer {
+		all = append(all, leaf{names.MetricsServerCertificate, names.RootCA, pki.Request{User: names.MetricsServer, Usage: pki.Server, Hosts: inService(names.MetricsServer, metav1.NamespaceSystem)}})
+	}
+	if facts.PodIdentityWebhook {
+		all = append(all, leaf{names.PodIdentityWebhookCertificate, names.RootCA, pki.Request{User: names.PodIdentityWebhook, Usage: pki.Server, Hosts: inService(names.PodIdentityWebhook, ns)}})
+	}
+	return all
 }
 
 // publicHosts returns the names of the API server for users, nodes and pods of the hosted cluster. The names for users

@@ -2,6 +2,7 @@ package certificates
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -309,5 +311,32 @@ func (w *testEnv) heard(want string) {
 	}
 	if want == "" && len(all) > 0 || want != "" && !slices.ContainsFunc(all, func(e string) bool { return strings.HasPrefix(e, want) }) {
 		w.t.Errorf("heard %q, want %q", all, want)
+	}
+}
+
+// The certificate of metrics-server is written only for clusters that run it.
+func TestMetricsServerHasACertificateOfTheRoot(t *testing.T) {
+	w := newTestEnv(t)
+	w.pass()
+	if w.exists(names.MetricsServerCertificate) {
+		t.Error("a cluster without nodes has a certificate of metrics-server")
+	}
+	w.facts.MetricsServer = true
+	w.pass()
+	data := w.secret(names.MetricsServerCertificate).Data
+	certs, err := pki.ParseBundle(data[corev1.TLSCertKey])
+	w.must(err)
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(data[pki.TrustKey])
+	for host, want := range map[string]bool{"metrics-server.kube-system.svc": true, "kubernetes.default.svc": false} {
+		_, err := certs[0].Verify(x509.VerifyOptions{DNSName: host, Roots: trusted, CurrentTime: w.clock.Now()})
+		if (err == nil) != want {
+			t.Errorf("it passes for %s: %v", host, err)
+		}
+	}
+	w.facts.MetricsServer = false
+	w.pass()
+	if w.exists(names.MetricsServerCertificate) {
+		t.Error("the certificate is kept without metrics-server")
 	}
 }

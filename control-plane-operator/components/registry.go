@@ -5,6 +5,8 @@ package components
 import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/cloudcontrollermanager"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/coredns"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/ebscsicontroller"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/ebscsinode"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/flannel"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
@@ -12,6 +14,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubecontrollermanager"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeproxy"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubescheduler"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/metricsserver"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/podidentitywebhook"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/router"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -21,10 +25,12 @@ import (
 // release has images for.
 var ControlPlane = []component.Component[*target.ControlPlane]{
 	cloudcontrollermanager.Component,
+	ebscsicontroller.Component,
 	etcd.Component,
 	kubeapiserver.Component,
 	kubecontrollermanager.Component,
 	kubescheduler.Component,
+	podidentitywebhook.Component,
 	router.Component,
 }
 
@@ -33,6 +39,8 @@ var HostedCluster = []component.Component[*target.HostedCluster]{
 	coredns.Component,
 	kubeproxy.Component,
 	konnectivityagent.Component,
+	metricsserver.Component,
+	ebscsinode.Component,
 }
 
 // PodNetwork is the pod network of a release, inside the hosted cluster. It is not in HostedCluster, because it stays when a

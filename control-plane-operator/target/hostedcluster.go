@@ -8,11 +8,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -28,6 +33,11 @@ type HostedCluster struct {
 	Authorities Fact[[]byte]
 	// KonnectivityCertificate is the content of the Secret with the certificate of the tunnels.
 	KonnectivityCertificate Fact[map[string][]byte]
+	// MetricsServerCertificate is the content of the Secret with the serving certificate of metrics-server, or nil if there is
+	// none. It exists once the cluster has nodes and its release has metrics-server.
+	MetricsServerCertificate Fact[map[string][]byte]
+	// KubeletAuthorities are the authorities that sign the serving certificates of kubelets.
+	KubeletAuthorities Fact[[]byte]
 }
 
 // A Fact is a value that may not be known yet. Only components that need it wait for it.
@@ -43,15 +53,20 @@ func FactOf[V any](value V, err error) Fact[V] { return Fact[V]{Value: value, Er
 // Get returns the value, or why it is not known.
 func (f Fact[V]) Get() (V, error) { return f.Value, f.Err }
 
-// PullSecret is the Secret in kube-system with the credentials for images. Pods start without it if it does not exist.
-const PullSecret = "hypershift-pull-secret"
-
 // Kinds are the kinds of objects that components have or have ever had.
 func (*HostedCluster) Kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{},
-		&policyv1.PodDisruptionBudgetList{}, &appsv1.DeploymentList{}, &appsv1.DaemonSetList{},
+		&policyv1.PodDisruptionBudgetList{}, &appsv1.DeploymentList{}, &appsv1.DaemonSetList{}, apiServices(),
+		&storagev1.CSIDriverList{}, &storagev1.StorageClassList{},
 	}
+}
+
+// apiServices is a list of APIServices. Their Go type would link the aggregator.
+func apiServices() client.ObjectList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIServiceList"})
+	return list
 }
 
 // Has reports whether the release has an image of that name. Without the image, the cluster does not have the component.
@@ -62,13 +77,32 @@ func (t *HostedCluster) Image(name string) string { return t.Release.Components[
 
 // Prepare sets the namespace.
 func (*HostedCluster) Prepare(_ component.Traits, obj client.Object) (wanted bool) {
+	if isClusterScoped(obj) {
+		return true
+	}
 	obj.SetNamespace(metav1.NamespaceSystem)
 	return true
 }
 
-// Complete lets the pods pull the images of the release. Everything else is in the assets: pods on nodes have little in common.
+func isClusterScoped(obj client.Object) bool {
+	switch obj.(type) {
+	case *storagev1.CSIDriver, *storagev1.StorageClass, *unstructured.Unstructured: // the last one is an APIService
+		return true
+	}
+	return false
+}
+
+// HasNodes reports whether the cluster has nodes now.
+func (t *HostedCluster) HasNodes() bool { return ptr.Deref(t.HCP.Status.NodeCount, 0) > 0 }
+
+// HighlyAvailable reports whether components on nodes have more than one replica.
+func (t *HostedCluster) HighlyAvailable() bool {
+	return t.HCP.Spec.InfrastructureAvailabilityPolicy == hyperv1.HighlyAvailable
+}
+
+// Complete lets the pods pull the images of the release. They start without the Secret if it does not exist. Everything else is in the assets: pods on nodes have little in common.
 func (*HostedCluster) Complete(_ component.Traits, w *component.Workload, _ []client.Object) error {
-	w.Pod().ImagePullSecrets = []corev1.LocalObjectReference{{Name: PullSecret}}
+	w.Pod().ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.HostedPullSecret}}
 	return nil
 }
 

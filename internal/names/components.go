@@ -7,7 +7,22 @@ const (
 	KubeControllerManager  = "kube-controller-manager"
 	KubeScheduler          = "kube-scheduler"
 	CloudControllerManager = "aws-cloud-controller-manager"
+	// PodIdentityWebhook is also the name of its Service, as which the hosted API server reaches it.
+	PodIdentityWebhook = "pod-identity-webhook"
 )
+
+// EBSCSIController is the component with the controller of the EBS CSI driver. The others are the images of the driver and of its
+// sidecars that a package names.
+const (
+	EBSCSIController      = "aws-ebs-csi-driver-controller"
+	EBSCSIDriverImage     = "aws-ebs-csi-driver"
+	CSINodeRegistrarImage = "csi-node-driver-registrar"
+	CSILivenessProbeImage = "csi-livenessprobe"
+	CSISnapshotterImage   = "csi-external-snapshotter"
+)
+
+// MetricsServer is the component, its image and its Service in the hosted cluster.
+const MetricsServer = "metrics-server"
 
 // Images of a release payload that no component is named after.
 const (

@@ -30,6 +30,8 @@ const (
 	ServiceAccountPrivateKeyFile = "service-account.key"
 	ServiceAccountPublicKeyFile  = "service-account.pub"
 	PullSecret                   = "pull-secret"
+	// HostedPullSecret is its copy in kube-system of the hosted cluster. Pods on nodes name it, and nodes read it.
+	HostedPullSecret = "hypershift-pull-secret"
 	// SSHKey has the public keys that may log in to the nodes.
 	SSHKey = "ssh-key"
 	// AdminKubeconfig has the kubeconfig of the administrator of the hosted cluster, under AdminKubeconfigFile, with the API
@@ -73,6 +75,8 @@ const (
 	CloudControllerSubject = "hypershift:cloud-controller-manager"
 	// CAPIProviderSubject is for rolesRef.nodePoolManagementARN.
 	CAPIProviderSubject = "hypershift:cluster-api-provider-aws"
+	// StorageSubject is for rolesRef.storageARN.
+	StorageSubject = "hypershift:ebs-csi-driver"
 	// WebIdentityTokenFile is the path of the token with which a component authenticates to AWS.
 	WebIdentityTokenFile = "/var/run/secrets/openshift/serviceaccount/token"
 )

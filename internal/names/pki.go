@@ -36,6 +36,10 @@ const (
 	KubeletClientCertificate     = "kas-kubelet-client-tls"
 	ControllerManagerCertificate = "kcm-server-tls"
 	SchedulerCertificate         = "scheduler-server-tls"
+	// MetricsServerCertificate is for metrics-server, in the hosted cluster.
+	MetricsServerCertificate = "metrics-server-tls"
+	// PodIdentityWebhookCertificate is for the webhook in the namespace of the control plane.
+	PodIdentityWebhookCertificate = "pod-identity-webhook-tls"
 )
 
 // ClientCA is the ConfigMap with the certificate authorities of the clients of the API server.
@@ -57,6 +61,8 @@ const (
 	SchedulerKubeconfig            = "kube-scheduler-kubeconfig"
 	CloudControllerKubeconfig      = "cloud-controller-manager-kubeconfig"
 	ControlPlaneOperatorKubeconfig = "control-plane-operator-kubeconfig"
+	PodIdentityWebhookKubeconfig   = "pod-identity-webhook-kubeconfig"
+	EBSCSIControllerKubeconfig     = "aws-ebs-csi-driver-controller-kubeconfig"
 )
 
 // ClusterNameLabel is on the Secret ClusterKubeconfig; Cluster API requires it.
@@ -81,6 +87,8 @@ const (
 	CloudControllerUser       = "system:cloud-controller-manager"
 	ControlPlaneOperatorUser  = "system:control-plane-operator"
 	ControlPlaneOperatorGroup = "hypershift:control-plane-operator"
+	PodIdentityWebhookUser    = "system:pod-identity-webhook"
+	EBSCSIControllerUser      = "system:ebs-csi-controller"
 	ClusterAPIUser            = "system:cluster-api"
 	ClusterAPIGroup           = "hypershift:cluster-api"
 	// APIServerUser is the user of the API server as a client of kubelets.

@@ -30,17 +30,13 @@ var Component = component.Component[*target.HostedCluster]{
 	Adapters: []component.Adapter[*target.HostedCluster]{
 		component.On("deployment.yaml", adaptDeployment),
 		component.On("service.yaml", adaptService),
-		component.Only("pdb.yaml", highlyAvailable), // a single pod could never be evicted
+		component.Only("pdb.yaml", (*target.HostedCluster).HighlyAvailable), // a single pod could never be evicted
 	},
-}
-
-func highlyAvailable(t *target.HostedCluster) bool {
-	return t.HCP.Spec.InfrastructureAvailabilityPolicy == hyperv1.HighlyAvailable
 }
 
 func adaptDeployment(t *target.HostedCluster, d *appsv1.Deployment) error {
 	d.Spec.Replicas = ptr.To[int32](1)
-	if highlyAvailable(t) {
+	if t.HighlyAvailable() {
 		d.Spec.Replicas = ptr.To[int32](2)
 	}
 	return t.ConnectToAPI(&d.Spec.Template)

@@ -69,6 +69,7 @@ func (r *Reconciler) controller() *Controller {
 		reconcile.Group(
 			reconcile.Step[*scope]{Name: "release", Condition: hyperv1.ValidReleaseInfo, Run: r.resolveRelease},
 			reconcile.Step[*scope]{Name: "hosts", Run: r.resolveHosts},
+			reconcile.Step[*scope]{Name: "nodes", Run: r.resolveWorkers},
 		),
 		{Name: "certificates", Run: r.ensureCertificates},
 		{Name: "gather", Run: r.gather},
@@ -116,7 +117,7 @@ type scope struct {
 	api, konnectivity target.Host
 	routes            []routev1.Route
 	services          map[string]*corev1.Service
-	// workers is true if there are nodes, or have been. gather
+	// workers is true if there are nodes, or have been. resolveWorkers
 	workers    bool
 	available  []string
 	secrets    map[string]*corev1.Secret

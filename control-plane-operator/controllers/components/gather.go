@@ -12,6 +12,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/ebscsicontroller"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -60,8 +61,11 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	}
 	again, changed, err := r.Certificates.Ensure(ctx, s.hcp, certificates.Facts{
 		API: s.api, Konnectivity: s.konnectivity,
-		KubeadminPassword: s.runs.Components[oauthServer] != "",
-		RolledOut:         func(string) bool { return r.isRolledOut(ctx, s.hcp) },
+		KubeadminPassword:  s.runs.Components[oauthServer] != "",
+		MetricsServer:      s.workers && s.wanted.Components[names.MetricsServer] != "",
+		PodIdentityWebhook: s.hcp.Spec.Platform.AWS != nil && s.runs.Components[names.PodIdentityWebhook] != "",
+		EBSCSIController:   ebscsicontroller.Wanted(s.hcp, s.workers) && s.runs.Components[names.EBSCSIDriverImage] != "",
+		RolledOut:          func(string) bool { return r.isRolledOut(ctx, s.hcp) },
 	})
 	if err != nil {
 		return err
@@ -92,9 +96,6 @@ func (r *Reconciler) isRolledOut(ctx context.Context, hcp *hyperv1.HostedControl
 
 // gather reads the inputs of components. They are only read, so the cache does not copy them.
 func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
-	if s.workers, err = r.hasWorkers(ctx, s.hcp); err != nil {
-		return err
-	}
 	if s.available, err = r.available(ctx, s.hcp); err != nil {
 		return err
 	}
@@ -141,6 +142,12 @@ func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPl
 		}
 	}
 	return names, nil
+}
+
+// resolveWorkers determines whether the cluster has or had nodes.
+func (r *Reconciler) resolveWorkers(ctx context.Context, s *scope) (err error) {
+	s.workers, err = r.hasWorkers(ctx, s.hcp)
+	return err
 }
 
 // hasWorkers returns whether the cluster has or had nodes. The components for nodes may have left resources that they

@@ -312,6 +312,31 @@ func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
 	}
 }
 
+// The EBS CSI driver runs beside the control plane, and deletes volumes without a node.
+func TestCleanupAwaitsAControllerOutsideOfTheNodes(t *testing.T) {
+	w := inTheCloud(t)
+	service := &corev1.Service{}
+	w.inside("default", "web", service)
+	service.Finalizers = nil
+	w.must(w.hosted.Admin().Update(t.Context(), service))
+	w.must(w.hosted.Admin().Delete(t.Context(), readyNode(w.clock.Now())))
+	w.must(w.hosted.Admin().Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "ebs-csi-aws-com"}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: w.clock.Now()}},
+	}))
+	w.deleted(true)
+	for range 3 {
+		w.reconcileOnce()
+	}
+	if got := w.conditionText(destroyed); !strings.HasPrefix(got, "False CloudResourcesRemaining: ") {
+		t.Errorf("got %s", got)
+	}
+	for _, r := range w.hcp(t.Context()).Status.RemainingCloudResources {
+		if lost := r.Type != typeVolume; (r.Reason == hyperv1.ControllerNotRunningReason) != lost {
+			t.Errorf("status lists %+v", r)
+		}
+	}
+}
+
 func TestCleanupNeedsTheAnnotation(t *testing.T) {
 	w := inTheCloud(t)
 	writes := w.Calls.Writes()

@@ -54,11 +54,9 @@ func (c *cloudControllers) canRun() bool {
 	})
 }
 
-// runs reports whether the controller with the Lease runs. A controller without a Lease may run: not all elect a leader.
+// runs reports whether the controller with the Lease runs, on a node or beside the control plane. A controller on nodes without
+// a Lease may run: not all elect a leader.
 func (c *cloudControllers) runs(ctx context.Context, lease string) (bool, error) {
-	if !c.canRun() {
-		return false, nil
-	}
 	if runs, known := c.known[lease]; known {
 		return runs, nil
 	}
@@ -66,7 +64,7 @@ func (c *cloudControllers) runs(ctx context.Context, lease string) (bool, error)
 	if err := c.client.List(ctx, leases, client.MatchingFields{"metadata.name": lease}); err != nil {
 		return false, fmt.Errorf("listing Leases %s: %w", lease, err)
 	}
-	c.known[lease] = len(leases.Items) == 0 || slices.ContainsFunc(leases.Items, func(l coordinationv1.Lease) bool {
+	c.known[lease] = len(leases.Items) == 0 && c.canRun() || slices.ContainsFunc(leases.Items, func(l coordinationv1.Lease) bool {
 		return l.Spec.RenewTime != nil && c.now.Sub(l.Spec.RenewTime.Time) < controllerGone
 	})
 	return c.known[lease], nil

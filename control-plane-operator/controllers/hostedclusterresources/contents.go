@@ -30,7 +30,7 @@ type part struct {
 
 // contents returns the parts that do not depend on each other: sets of objects, and the components in the hosted cluster.
 func contents() []part {
-	parts := []part{apiEndpoints, clusterInfo, nodeAuthorities, bootstrapTokens, pullSecret}
+	parts := []part{apiEndpoints, clusterInfo, nodeAuthorities, bootstrapTokens, pullSecret, podIdentityWebhook}
 	for _, c := range components.HostedCluster {
 		parts = append(parts, workload(c))
 	}

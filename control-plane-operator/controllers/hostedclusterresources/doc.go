@@ -26,7 +26,9 @@
 //	      node-authorities                 authorities.go
 //	      bootstrap-tokens                      tokens.go
 //	      pull-secret                           images.go
-//	      coredns, kube-proxy, konnectivity-agent
+//	      pod-identity-webhook            podidentity.go
+//	      coredns, kube-proxy, konnectivity-agent,
+//	      metrics-server, aws-ebs-csi-driver-node
 //	                                        workloads.go, from package components
 //
 // The release payload decides which of the last parts exist: a part without an image is omitted. They follow the control

@@ -11,14 +11,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/coredns"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/ebscsinode"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/flannel"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeproxy"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/metricsserver"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
@@ -39,10 +42,16 @@ func desired(t *testing.T, c component.Component[*target.HostedCluster], change 
 	}
 	certificate := map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"), pki.TrustKey: []byte("authority")}
 	r := newReconciler(Options{
-		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(route("konnectivity.demo.example.com"), secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, certificate)).Build(),
+		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+			route("konnectivity.demo.example.com"), secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, certificate),
+			secret(names.MetricsServerCertificate, corev1.SecretTypeTLS, certificate), kubeletServingCA("authorities of kubelets"),
+		).Build(),
 		Scheme: scheme, Clock: clocktesting.NewFakeClock(time.Now()), Interval: interval,
 		Releases: fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{
-			"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1", podnetwork.Image: "registry/flannel:1",
+			"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1",
+			names.MetricsServer:     "registry/metrics-server:1",
+			names.EBSCSIDriverImage: "registry/ebs:1", names.CSINodeRegistrarImage: "registry/registrar:1", names.CSILivenessProbeImage: "registry/liveness:1",
+			podnetwork.Image: "registry/flannel:1",
 		}}),
 	})
 	authorities := []byte("authorities")
@@ -77,6 +86,16 @@ func TestDesiredWorkloads(t *testing.T) {
 		"flannel-dual-stack": {flannel.Component, func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Spec.Networking.ClusterNetwork = append(hcp.Spec.Networking.ClusterNetwork, hyperv1.ClusterNetworkEntry{CIDR: "fd01::/48"})
 		}},
+		"ebs-csi-node": {ebscsinode.Component, func(hcp *hyperv1.HostedControlPlane) {
+			hcp.Spec.Platform.AWS.RolesRef.StorageARN = "arn:aws:iam::123456789012:role/storage"
+		}},
+		"metrics-server": {metricsserver.Component, func(hcp *hyperv1.HostedControlPlane) {
+			hcp.Status.NodeCount = ptr.To[int32](3)
+		}},
+		"metrics-server-single": {metricsserver.Component, func(hcp *hyperv1.HostedControlPlane) {
+			hcp.Status.NodeCount = ptr.To[int32](1)
+			hcp.Spec.InfrastructureAvailabilityPolicy = hyperv1.SingleReplica
+		}},
 	} {
 		t.Run(name, func(t *testing.T) { componenttest.Objects(t, name, desired(t, tc.of, tc.change)) })
 	}
@@ -99,6 +118,8 @@ func TestKindsOfWorkloads(t *testing.T) {
 		{coredns.Component, "ServiceAccount ConfigMap Service PodDisruptionBudget Deployment"},
 		{kubeproxy.Component, "ServiceAccount ConfigMap DaemonSet"},
 		{konnectivityagent.Component, "Secret DaemonSet"},
+		{ebscsinode.Component, "ServiceAccount DaemonSet CSIDriver StorageClass"},
+		{metricsserver.Component, "ServiceAccount Secret ConfigMap Service PodDisruptionBudget Deployment Unstructured"},
 	} {
 		var got []string
 		for _, list := range workload(tc.of).kinds {

@@ -31,7 +31,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(relevantChanges)).
 		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(isRelevantSecret))).
 		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
-			return obj.GetName() == names.KubeletClientCA
+			return obj.GetName() == names.KubeletClientCA || obj.GetName() == names.KubeletServingCA
 		}))).
 		Watches(&routev1.Route{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Service{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
@@ -56,7 +56,7 @@ func relevant(hcp *hyperv1.HostedControlPlane) any {
 // isRelevantSecret reports whether a Secret is a credential for the hosted cluster, or copied into it.
 func isRelevantSecret(obj client.Object) bool {
 	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||
-		slices.Contains([]string{names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.PullSecret}, obj.GetName())
+		slices.Contains([]string{names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.PodIdentityWebhookCertificate, names.PullSecret}, obj.GetName())
 }
 
 func controlPlanes(ctx context.Context, c client.Client, namespace string) []ctrl.Request {

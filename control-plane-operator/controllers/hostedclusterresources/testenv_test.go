@@ -23,6 +23,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,7 +67,7 @@ var scheme = func() *runtime.Scheme {
 	for _, add := range []func(*runtime.Scheme) error{
 		hyperv1.AddToScheme, routev1.Install, clusterv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, appsv1.AddToScheme,
 		discoveryv1.AddToScheme, policyv1.AddToScheme, certificatesv1.AddToScheme, admissionregistrationv1.AddToScheme, authorizationv1.AddToScheme,
-		networkingv1.AddToScheme, coordinationv1.AddToScheme,
+		networkingv1.AddToScheme, coordinationv1.AddToScheme, storagev1.AddToScheme,
 	} {
 		utilruntime.Must(add(s))
 	}
@@ -74,8 +75,12 @@ var scheme = func() *runtime.Scheme {
 		s.AddKnownTypeWithName(snapshotKind(kind), &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(snapshotKind(kind+"List"), &unstructured.UnstructuredList{})
 	}
+	s.AddKnownTypeWithName(apiServiceKind, &unstructured.Unstructured{})
+	s.AddKnownTypeWithName(apiServiceKind.GroupVersion().WithKind("APIServiceList"), &unstructured.UnstructuredList{})
 	return s
 }()
+
+var apiServiceKind = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
 
 // testEnv is the environment of these tests: a control plane in one cluster, and the cluster that it hosts.
 type testEnv struct {
@@ -116,6 +121,7 @@ func newTestEnv(t testing.TB) *testEnv {
 			&corev1.EndpointsList{}, &discoveryv1.EndpointSliceList{},
 			&appsv1.DeploymentList{}, &appsv1.DaemonSetList{}, &policyv1.PodDisruptionBudgetList{},
 			&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
+			&admissionregistrationv1.MutatingWebhookConfigurationList{}, &storagev1.CSIDriverList{}, &storagev1.StorageClassList{},
 			&corev1.PersistentVolumeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PodList{}, &networkingv1.IngressList{},
 		},
 		WithStatus: []client.Object{&certificatesv1.CertificateSigningRequest{}},
@@ -127,8 +133,8 @@ func newTestEnv(t testing.TB) *testEnv {
 		},
 	})
 	w.hosted.Calls = w.Calls
-	components := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1"}
-	newer := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.36.3", names.KonnectivityAgentImage: "registry/agent:1"}
+	components := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1", names.MetricsServer: "registry/metrics-server:1"}
+	newer := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.36.3", names.KonnectivityAgentImage: "registry/agent:1", names.MetricsServer: "registry/metrics-server:1"}
 	w.releases = fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: components}, &release.Release{Image: newImage, Version: "1.36.3", Components: newer})
 	w.makeCertificates()
 	w.Create(t, controlPlane(), route("konnectivity.demo.example.com"), secret(names.PullSecret, corev1.SecretTypeDockerConfigJson, map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}))
@@ -163,6 +169,11 @@ func route(host string) *routev1.Route {
 
 func secret(name string, kind corev1.SecretType, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: kind, Data: data}
+}
+
+// kubeletServingCA has the authorities of the serving certificates of kubelets.
+func kubeletServingCA(authorities string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletServingCA}, Data: map[string]string{pki.TrustKey: authorities}}
 }
 
 // token is a bootstrap token that is valid for half an hour.

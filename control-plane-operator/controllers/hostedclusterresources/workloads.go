@@ -14,6 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -49,10 +50,12 @@ func (r *Reconciler) target(ctx context.Context, s *scope) (*target.HostedCluste
 	api, err := apiOfPods(s.hcp)
 	s.target = &target.HostedCluster{
 		HCP: s.hcp, Release: payload,
-		API:                     target.FactOf(api, err),
-		Konnectivity:            target.FactOf(r.konnectivityHost(ctx, s)),
-		Authorities:             target.FactOf(r.podAuthorities(ctx, s)),
-		KonnectivityCertificate: target.FactOf(r.konnectivityCertificate(ctx, s)),
+		API:                      target.FactOf(api, err),
+		Konnectivity:             target.FactOf(r.konnectivityHost(ctx, s)),
+		Authorities:              target.FactOf(r.podAuthorities(ctx, s)),
+		KonnectivityCertificate:  target.FactOf(r.konnectivityCertificate(ctx, s)),
+		MetricsServerCertificate: target.FactOf(r.metricsServerCertificate(ctx, s)),
+		KubeletAuthorities:       target.FactOf(r.kubeletAuthorities(ctx, s)),
 	}
 	return s.target, nil
 }
@@ -87,4 +90,28 @@ func (r *Reconciler) konnectivityCertificate(ctx context.Context, s *scope) (map
 		return nil, fmt.Errorf("reading Secret %s: %w", names.KonnectivityAgentCertificate, err)
 	}
 	return secret.Data, nil
+}
+
+// metricsServerCertificate returns the content of the Secret with the serving certificate of metrics-server, or nil: there is
+// none before the first node.
+func (r *Reconciler) metricsServerCertificate(ctx context.Context, s *scope) (map[string][]byte, error) {
+	secret := &corev1.Secret{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.MetricsServerCertificate}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", names.MetricsServerCertificate, err)
+	}
+	return secret.Data, nil
+}
+
+// kubeletAuthorities returns the authorities that sign the serving certificates of kubelets.
+func (r *Reconciler) kubeletAuthorities(ctx context.Context, s *scope) ([]byte, error) {
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeletServingCA}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", names.KubeletServingCA, err)
+	}
+	if cm.Data[pki.TrustKey] == "" {
+		return nil, reconcile.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for the authorities of kubelets in ConfigMap %s", names.KubeletServingCA)
+	}
+	return []byte(cm.Data[pki.TrustKey]), nil
 }

@@ -40,8 +40,10 @@ func Env() *target.ControlPlane {
 					ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}},
 					MachineNetwork: []hyperv1.MachineNetworkEntry{{CIDR: "10.0.0.0/16"}},
 				},
-				Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{Region: "us-east-1"}},
-				Etcd:     hyperv1.EtcdSpec{ManagementType: hyperv1.Managed},
+				Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
+					Region: "us-east-1", RolesRef: hyperv1.AWSRolesRef{StorageARN: "arn:aws:iam::123456789012:role/storage"},
+				}},
+				Etcd: hyperv1.EtcdSpec{ManagementType: hyperv1.Managed},
 			},
 			Status: hyperv1.HostedControlPlaneStatus{KubeletVerification: hyperv1.KubeletVerificationEnabled},
 		},
@@ -68,6 +70,10 @@ func HostedCluster() *target.HostedCluster {
 		KonnectivityCertificate: target.FactOf(map[string][]byte{
 			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"), pki.TrustKey: []byte("authority"),
 		}, nil),
+		MetricsServerCertificate: target.FactOf(map[string][]byte{
+			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"), pki.TrustKey: []byte("authority"),
+		}, nil),
+		KubeletAuthorities: target.FactOf([]byte("authorities of kubelets"), nil),
 	}
 }
 

@@ -29,6 +29,7 @@ func table() []image {
 		{name: "haproxy", more: proxy, user: "99:99"},
 		{name: "konnectivity-server", programs: []at{{"proxy-server", "/proxy-server"}}, entrypoint: []string{"/proxy-server"}, user: nonroot},
 		{name: "konnectivity-agent", programs: []at{{"proxy-agent", "/proxy-agent"}}, entrypoint: []string{"/proxy-agent"}, user: nonroot},
+		{name: "metrics-server", programs: []at{{"metrics-server", "/metrics-server"}}, entrypoint: []string{"/metrics-server"}, user: nonroot},
 		{name: "aws-cloud-controller-manager", programs: []at{{"aws-cloud-controller-manager", "/bin/aws-cloud-controller-manager"}}, entrypoint: []string{"/bin/aws-cloud-controller-manager"}, user: nonroot},
 		{name: "cluster-api", programs: []at{{"cluster-api-manager", "/manager"}}, entrypoint: []string{"/manager"}, user: nonroot},
 		{name: "cluster-api-provider-aws", programs: []at{{"cluster-api-provider-aws-manager", "/manager"}}, entrypoint: []string{"/manager"}, user: nonroot},

@@ -131,7 +131,7 @@ if [ -e $reconnect ]; then
 	systemctl try-restart ` + apiServerUnit + `.service
 	rm $reconnect
 fi
-serves=null
+` + followPullSecret + `serves=null
 [ ! -e ` + servingCertificateFile + ` ] || serves='"signed"'
 api $ca "/api/v1/nodes/$NODE_NAME" -o /dev/null -X PATCH -H 'Content-Type: application/merge-patch+json' \
 	--data '{"metadata":{"annotations":{"` + names.AuthoritiesAnnotation + `":"'"$revision"'","` + names.ServingCertificateAnnotation + `":'"$serves"',"` + names.ServerAnnotation + `":"'"$SERVER"'"}}}'

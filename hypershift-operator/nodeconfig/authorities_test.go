@@ -32,6 +32,9 @@ type follower struct {
 	path string
 	// published is the data of the ConfigMap, reported the annotations that the node has set.
 	published, reported map[string]string
+	// pullSecret is the answer of the API server to a request for the pull secret: the content, or a status.
+	pullSecret string
+	status     int
 }
 
 func newFollower(t *testing.T, by *pki.Signer) *follower {
@@ -40,7 +43,7 @@ func newFollower(t *testing.T, by *pki.Signer) *follower {
 			t.Skipf("no %s on this machine", program)
 		}
 	}
-	f := &follower{t: t, root: t.TempDir(), reported: map[string]string{}, signer: by, path: os.Getenv("PATH")}
+	f := &follower{t: t, root: t.TempDir(), reported: map[string]string{}, status: http.StatusNotFound, signer: by, path: os.Getenv("PATH")}
 	f.published = map[string]string{
 		names.ServerAuthorities: string(by.Trust()), names.KubeletClientAuthorities: string(newSigner(t, "clients").Trust()), names.AuthoritiesRevision: "1", names.AuthoritiesSerial: "1",
 	}
@@ -111,6 +114,16 @@ func (f *follower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				f.reported[key] = *value
 			}
 		}
+	case "GET /api/v1/namespaces/kube-system/secrets/hypershift-pull-secret":
+		if f.status != 0 {
+			http.Error(w, "no", f.status)
+			return
+		}
+		fields := map[string]any{"f:data": map[string]any{".": map[string]any{}, "f:.dockerconfigjson": map[string]any{}}}
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"kind": "Secret", "metadata": map[string]any{"managedFields": []any{fields}}, "type": "kubernetes.io/dockerconfigjson",
+			"data": map[string][]byte{".dockerconfigjson": []byte(f.pullSecret)},
+		})
 	default:
 		http.NotFound(w, r)
 	}

@@ -19,14 +19,15 @@
 //	/etc/kubernetes/pki/kubelet-clients.crt   CA of the clients of the kubelet
 //	/etc/kubernetes/kubelet.yaml              KubeletConfiguration: fields of the user, overridden by ours
 //	/etc/kubernetes/identity.sh               reads name and provider ID from AWS before the kubelet starts
+//	/etc/kubernetes/credential-providers.yaml registries of ECR, for machines that have ecr-credential-provider
 //	/etc/kubernetes/apiserver                 address of the API server, for the units below
-//	/etc/kubernetes/authorities.sh            updates the two files in pki and the address of the API server; run by
-//	                                          hypershift-authorities.timer
+//	/etc/kubernetes/authorities.sh            updates the two files in pki, the address of the API server and the pull secret;
+//	                                          run by hypershift-authorities.timer
 //	/etc/kubernetes/joining.sh                reports on the console why the node does not join; run by hypershift-joining
 //	/etc/kubernetes/environment               proxy and trust bundle of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined
 //	hypershift-apiserver                      forwards the kubelet and the node's pods to the API server
 //
-// There is no pull secret: images are pulled with the credentials of pods.
+// There is no pull secret in user data: a node reads it from the cluster when it has joined.
 package nodeconfig

@@ -72,6 +72,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	write(clientCAFile, 0o644, m.ClientCA)
 	write(kubeletFile, 0o644, kubelet)
 	write(identityFile, 0o755, []byte(identity))
+	write(credentialProvidersFile, 0o644, []byte(credentialProviders))
 	write(authoritiesFile, 0o755, []byte(authorities))
 	write(joiningFile, 0o755, []byte(joiningScript))
 	server, err := serverEnvironment(m.Server)

@@ -57,7 +57,7 @@ id=$(get instance-id)
 mkdir -p /run/hypershift
 # A VPC with several domains gives several names.
 printf 'NODE_NAME=%s\nPROVIDER_ID=aws:///%s/%s\n' "${name%% *}" "$zone" "$id" >` + knownIdentity + `
-`
+` + findCredentialProvider
 
 // kubeletDropin starts the kubelet with the settings that exist as flags only.
 func kubeletDropin(m Machine) string {
@@ -74,6 +74,7 @@ func kubeletDropin(m Machine) string {
 	if labels := labels(m.Labels); labels != "" {
 		args = append(args, "--node-labels="+labels)
 	}
+	args = append(args, "$CREDENTIAL_PROVIDERS") // several words, or none
 	return `[Unit]
 Wants=network-online.target
 After=network-online.target containerd.service ` + apiServerUnit + `.socket

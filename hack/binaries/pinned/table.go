@@ -146,6 +146,14 @@ var (
 		ldflags: versionIn("sigs.k8s.io/cluster-api-provider-aws/v2/version.gitVersion"),
 		gib:     3,
 	}
+	// karpenter needs a newer Go release than this repository.
+	karpenter = &module{
+		dir:     "karpenter",
+		require: "github.com/aws/karpenter-provider-aws",
+		ldflags: versionIn("sigs.k8s.io/karpenter/pkg/operator.Version"),
+		env:     []string{"GOTOOLCHAIN=go1.26.10"},
+		gib:     4,
+	}
 	// cyclonus tests NetworkPolicies from pods that run agnhost. agnhost has a module of its own, so that its dependencies
 	// do not cause builds of the servers.
 	cyclonus = &module{
@@ -201,6 +209,7 @@ var (
 		{name: "external-dns", module: externalDNS, pkg: "sigs.k8s.io/external-dns", minutes: 8},
 		{name: "cluster-api-manager", module: clusterAPI, pkg: "sigs.k8s.io/cluster-api", minutes: 3},
 		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", minutes: 4},
+		{name: "karpenter", module: karpenter, pkg: "github.com/aws/karpenter-provider-aws/cmd/controller", minutes: 6},
 		{name: "cyclonus", module: cyclonus, pkg: "github.com/mattfenwick/cyclonus/cmd/cyclonus", minutes: 1},
 		{name: "agnhost", module: agnhost, pkg: "k8s.io/kubernetes/test/images/agnhost", minutes: 2},
 		{name: "golangci-lint", module: golangciLint, pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", minutes: 4},

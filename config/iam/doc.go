@@ -7,6 +7,7 @@
 //	node-pool-management.json      for rolesRef.nodePoolManagementARN, in the customer's account
 //	cloud-controller.json          for rolesRef.kubeCloudControllerARN, in the customer's account
 //	storage.json                   for rolesRef.storageARN, in the customer's account
+//	karpenter.json                 for autoNode.provisionerConfig.karpenter.aws.roleARN, in the customer's account
 //	kms-provider.json              for secretEncryption.kms.aws.auth.awsKms, in the customer's account
 //	shared-vpc-roles.json          for rolesRef.controlPlaneOperatorARN as well, if the VPC is shared
 //	shared-vpc-control-plane.json  for sharedVPC.rolesRef.controlPlaneARN, in the account of the VPC

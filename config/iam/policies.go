@@ -18,6 +18,7 @@ const (
 	NodePoolManagement    = "node-pool-management.json"
 	CloudController       = "cloud-controller.json"
 	Storage               = "storage.json"
+	Karpenter             = "karpenter.json"
 	KMSProvider           = "kms-provider.json"
 	SharedVPCRoles        = "shared-vpc-roles.json"
 	SharedVPCControlPlane = "shared-vpc-control-plane.json"

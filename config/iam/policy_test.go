@@ -109,6 +109,7 @@ var unconditional = map[string]string{
 	"RecordsInThePublicZone":         "the resource is the zone itself",
 	"OIDCDocuments":                  "the resource is the bucket itself",
 	"KeyOfTheClustersSecrets":        "the resource is the key itself",
+	"InterruptionNotices":            "the resource is the queue itself, by its name",
 	"RolesOfTheSharedVPC":            "the resources are the roles themselves",
 }
 

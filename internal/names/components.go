@@ -9,6 +9,7 @@ const (
 	CloudControllerManager = "aws-cloud-controller-manager"
 	// PodIdentityWebhook is also the name of its Service, as which the hosted API server reaches it.
 	PodIdentityWebhook = "pod-identity-webhook"
+	Karpenter          = "karpenter"
 )
 
 // EBSCSIController is the component with the controller of the EBS CSI driver. The others are the images of the driver and of its

@@ -55,6 +55,8 @@ const (
 	// ClusterAPI is the core of Cluster API, CAPIProvider its AWS provider.
 	ClusterAPI   = "cluster-api"
 	CAPIProvider = "capi-provider"
+	// ClusterAutoscaler sets the number of machines of node pools with autoScaling. It is also the name of its image.
+	ClusterAutoscaler = "cluster-autoscaler"
 	// ClusterAPIWebhooks is the Secret with the certificate that both need to start.
 	ClusterAPIWebhooks = "capi-webhooks-tls"
 	// NodeManagementCredentials is the Secret with the AWS configuration of the provider.
@@ -77,6 +79,8 @@ const (
 	CAPIProviderSubject = "hypershift:cluster-api-provider-aws"
 	// StorageSubject is for rolesRef.storageARN.
 	StorageSubject = "hypershift:ebs-csi-driver"
+	// KarpenterSubject is for autoNode.provisionerConfig.karpenter.aws.roleARN.
+	KarpenterSubject = "hypershift:karpenter"
 	// WebIdentityTokenFile is the path of the token with which a component authenticates to AWS.
 	WebIdentityTokenFile = "/var/run/secrets/openshift/serviceaccount/token"
 )
@@ -93,6 +97,7 @@ var serviceAccountSubjects = map[string]string{
 	KMSSubject:                  "system:serviceaccount:kube-system:kms-provider",
 	CloudControllerSubject:      "system:serviceaccount:kube-system:kube-controller-manager",
 	CAPIProviderSubject:         "system:serviceaccount:kube-system:capa-controller-manager",
+	KarpenterSubject:            "system:serviceaccount:kube-system:karpenter",
 }
 
 // maxNamespace is the maximum length of the name of a Namespace.

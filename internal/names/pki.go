@@ -63,6 +63,8 @@ const (
 	ControlPlaneOperatorKubeconfig = "control-plane-operator-kubeconfig"
 	PodIdentityWebhookKubeconfig   = "pod-identity-webhook-kubeconfig"
 	EBSCSIControllerKubeconfig     = "aws-ebs-csi-driver-controller-kubeconfig"
+	ClusterAutoscalerKubeconfig    = "cluster-autoscaler-kubeconfig"
+	KarpenterKubeconfig            = "karpenter-kubeconfig"
 )
 
 // ClusterNameLabel is on the Secret ClusterKubeconfig; Cluster API requires it.
@@ -91,6 +93,8 @@ const (
 	EBSCSIControllerUser      = "system:ebs-csi-controller"
 	ClusterAPIUser            = "system:cluster-api"
 	ClusterAPIGroup           = "hypershift:cluster-api"
+	ClusterAutoscalerUser     = "system:cluster-autoscaler"
+	KarpenterUser             = "system:karpenter"
 	// APIServerUser is the user of the API server as a client of kubelets.
 	APIServerUser = "system:kube-apiserver"
 	// AggregatorUser is the user of the API server as a client of aggregated API servers, which accept the user that it names

@@ -155,6 +155,7 @@ type Customer struct {
 	Role                        string // ARN of the control-plane-operator's role
 	NodePoolRole                string // ARN of the role with which machines are made
 	CloudControllerRole         string // ARN of the role of the cloud-controller-manager
+	KarpenterRole               string // ARN of the role with which nodes on demand are made
 	InstanceProfile             string // name of the workers' profile
 }
 
@@ -230,6 +231,10 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 		}
 		trust = TrustWebIdentity(c.OIDCProvider, names.CloudControllerSubject)
 		if c.CloudControllerRole, err = e.Role(ctx, c.Account, c.InfraID+"-cloud-controller", trust); err != nil {
+			return err
+		}
+		trust = TrustWebIdentity(c.OIDCProvider, names.KarpenterSubject)
+		if c.KarpenterRole, err = e.Role(ctx, c.Account, c.InfraID+"-karpenter", trust); err != nil {
 			return err
 		}
 		c.InstanceProfile = names.InstanceProfile(c.InfraID)

@@ -99,6 +99,13 @@ _EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
         "network-interface": ("NetworkInterfaceId",),
         "security-group": ("SecurityGroupId",),
     },
+    "CreateFleet": {
+        "image": ("LaunchTemplateConfigs.*.Overrides.*.ImageId",),
+        "subnet": ("LaunchTemplateConfigs.*.Overrides.*.SubnetId",),
+        "security-group": (),
+        "launch-template": ("LaunchTemplateConfigs.*.LaunchTemplateSpecification.LaunchTemplateId",),
+    },
+    "DeleteLaunchTemplate": {"launch-template": ("LaunchTemplateId",)},
     "ModifyVpcEndpoint": {
         "vpc-endpoint": ("VpcEndpointId",),
         "subnet": ("AddSubnetId", "RemoveSubnetId"),
@@ -133,6 +140,8 @@ _REQUIRED = {
 
 # What the request makes.
 _MADE: dict[str, tuple[str, ...]] = {
+    "CreateFleet": ("fleet", "instance", "volume"),
+    "CreateLaunchTemplate": ("launch-template",),
     "CreateSecurityGroup": ("security-group",),
     "CreateVpcEndpoint": ("vpc-endpoint",),
     "CreateVpcEndpointServiceConfiguration": ("vpc-endpoint-service",),
@@ -141,7 +150,7 @@ _MADE: dict[str, tuple[str, ...]] = {
 
 _KINDS = {
     "eni": "network-interface", "i": "instance", "rtb": "route-table", "sg": "security-group", "subnet": "subnet",
-    "vol": "volume", "vpc": "vpc", "vpce": "vpc-endpoint", "vpce-svc": "vpc-endpoint-service",
+    "lt": "launch-template", "vol": "volume", "vpc": "vpc", "vpce": "vpc-endpoint", "vpce-svc": "vpc-endpoint-service",
 }  # fmt: skip
 
 
@@ -161,7 +170,7 @@ def _ec2(request: wire.Request, account: str) -> Iterator[Question]:
     if not existing and not made:
         yield Question(action)
     for kind, parameters in existing.items():
-        named = _values(request, *parameters)
+        named = _values(request, *parameters) or _of_templates(request, account, kind)
         if not named and kind in _REQUIRED.get(request.action, ()):
             named = ["default"]
         for resource in named:
@@ -183,8 +192,34 @@ def _ec2(request: wire.Request, account: str) -> Iterator[Question]:
     for kind, specified in asked.items():
         context = _request_tags(specified) | _ec2_region(request) | {"ec2:createaction": [request.action]}
         yield Question("ec2:CreateTags", _ec2_arn(request, account, kind, "*"), context)
-    if request.action == "RunInstances":
+    if request.action in ("RunInstances", "CreateFleet"):
         yield from _passed_role(request, account)
+
+
+def _templates(request: wire.Request, account: str) -> list[Any]:
+    """Give the launch templates that the request names."""
+    at = ("LaunchTemplate", "LaunchTemplateConfigs.*.LaunchTemplateSpecification")
+    ids = _values(request, *(f"{prefix}.LaunchTemplateId" for prefix in at))
+    named = _values(request, *(f"{prefix}.LaunchTemplateName" for prefix in at))
+    templates = ec2_backends[account][request.region].launch_templates.values()
+    return [t for t in templates if t.id in ids or t.name in named]
+
+
+def _of_templates(request: wire.Request, account: str, kind: str) -> list[str]:
+    """Give what a launch template names instead of the request."""
+    found: list[str] = []
+    for template in _templates(request, account):
+        data = template.default_version().data
+        match kind:
+            case "launch-template":
+                found.append(template.id)
+            case "image":
+                found += [data["ImageId"]] if "ImageId" in data else []
+            case "security-group":
+                found += data.get("SecurityGroupIds", [])
+                for interface in data.get("NetworkInterfaces", []):
+                    found += interface.get("Groups", []) or interface.get("SecurityGroupId", [])
+    return list(dict.fromkeys(found))
 
 
 def _specified_tags(request: wire.Request) -> dict[str, dict[str, str]]:
@@ -199,6 +234,9 @@ def _specified_tags(request: wire.Request) -> dict[str, dict[str, str]]:
 def _passed_role(request: wire.Request, account: str) -> Iterator[Question]:
     """RunInstances hands the role of the instance profile to EC2."""
     named = _values(request, "IamInstanceProfile.Name", "IamInstanceProfile.Arn")
+    for template in _templates(request, account):
+        profile = template.default_version().data.get("IamInstanceProfile") or {}
+        named += [value for value in (profile.get("Name"), profile.get("Arn")) if value]
     for profile in iam_backends[account]["aws"].instance_profiles.values():
         if profile.name in named or profile.arn in named:
             for role in profile.roles:

@@ -1,4 +1,4 @@
-"""What the cloud-controller-manager and the machine controllers ask of EC2 instances."""
+"""What the cloud-controller-manager and the controllers of machines ask of instances and their profiles."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from moto.core.utils import utcnow
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.amis import Ami
 from moto.ec2.responses import EC2Response
+from moto.iam.responses import IamResponse
 
 from .patching import add, wrap
 
@@ -71,6 +72,14 @@ def _get_console_output(_: Any, self: EC2Response) -> ActionResult:
     if text:
         result["Output"] = base64.b64encode(text).decode()
     return ActionResult(result)
+
+
+@wrap(IamResponse, "list_instance_profiles")
+def _list_instance_profiles(original: Any, self: IamResponse) -> Any:
+    # moto lists those of other paths, too. Karpenter deletes the ones below its own path that it does not need.
+    answer, prefix = original(self), self._get_param("PathPrefix") or "/"
+    answer.result["InstanceProfiles"] = [p for p in answer.result["InstanceProfiles"] if p.path.startswith(prefix)]
+    return answer
 
 
 @add(EC2Response, "describe_instance_topology")

@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     control,
     dependencies,
     endpoints,
+    fleets,
     instances,
     launch,
     loadbalancers,

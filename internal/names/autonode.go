@@ -1,0 +1,23 @@
+package names
+
+// AutoNode is the Secret in the namespace of a control plane with what nodes on demand are made of (spec.autoNode). The
+// hypershift-operator writes it, and the control-plane-operator makes the default EC2NodeClass from it.
+const AutoNode = "auto-node"
+
+// Keys of the Secret AutoNode.
+const (
+	// AutoNodeUserData is the user data of the nodes. All of them share it, with the token in it.
+	AutoNodeUserData = "user-data"
+	// AutoNodeTokenID and AutoNodeTokenSecret are the token. It is valid only while a node is expected.
+	AutoNodeTokenID     = "token-id"
+	AutoNodeTokenSecret = "token-secret"
+	// AutoNodeImage is the AMI.
+	AutoNodeImage = "image"
+	// AutoNodeSubnets has the IDs of the subnets, separated by commas.
+	AutoNodeSubnets = "subnets"
+	// AutoNodeInputs is a hash of what the user data was made from, except for the token.
+	AutoNodeInputs = "inputs"
+)
+
+// Karpenter sets this taint on its nodes until it has registered them. It rejects a node that starts without it.
+const KarpenterTaint = "karpenter.sh/unregistered"

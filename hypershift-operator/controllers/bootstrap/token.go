@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/bootstraptoken"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -149,18 +150,8 @@ func tokenIn(secret *corev1.Secret) token {
 
 // newToken creates a token from random bytes.
 func newToken(random io.Reader, number int, ends time.Time) (token, error) {
-	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
-	const fair = 256 - 256%len(alphabet)
-	text := make([]byte, 0, bootstrapapi.BootstrapTokenIDBytes+bootstrapapi.BootstrapTokenSecretBytes)
-	for one := make([]byte, 1); len(text) < cap(text); {
-		if _, err := io.ReadFull(random, one); err != nil {
-			return token{}, fmt.Errorf("making a bootstrap token: %w", err)
-		}
-		if int(one[0]) < fair { // larger bytes would make the first letters more frequent
-			text = append(text, alphabet[int(one[0])%len(alphabet)])
-		}
-	}
-	return token{id: string(text[:bootstrapapi.BootstrapTokenIDBytes]), secret: string(text[bootstrapapi.BootstrapTokenIDBytes:]), ends: ends, number: number}, nil
+	id, secret, err := bootstraptoken.New(random)
+	return token{id: id, secret: secret, ends: ends, number: number}, err
 }
 
 // tokenSecrets lists the Secrets with the tokens of a NodeBootstrap.

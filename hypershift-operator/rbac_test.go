@@ -14,7 +14,7 @@ import (
 func TestPermissions(t *testing.T) {
 	rules := rulesOf(t, "cluster_role.yaml")
 	// What we do not hold we may not hand on.
-	handedOn := slices.Concat(rbac.ControlPlaneOperatorRole().Rules, rbac.ClusterAPIRole().Rules, rbac.CAPIProviderRole().Rules, rulesOf(t, "cluster_api_role.yaml"))
+	handedOn := slices.Concat(rbac.ControlPlaneOperatorRole().Rules, rbac.ClusterAPIRole().Rules, rbac.CAPIProviderRole().Rules, rbac.ClusterAutoscalerRole().Rules, rulesOf(t, "cluster_api_role.yaml"))
 	for _, r := range handedOn {
 		for _, group := range r.APIGroups {
 			for _, resource := range r.Resources {

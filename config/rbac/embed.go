@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:embed control-plane-operator/role.yaml cluster-api/role.yaml cluster-api-provider-aws/role.yaml
+//go:embed control-plane-operator/role.yaml cluster-api/role.yaml cluster-api-provider-aws/role.yaml cluster-autoscaler/role.yaml
 var files embed.FS
 
 // Each is all that a program may do in the namespace of its control plane. It is
@@ -22,6 +22,8 @@ var (
 	ClusterAPIRole = role("cluster-api")
 	// CAPIProviderRole is that of Cluster API's AWS provider.
 	CAPIProviderRole = role("cluster-api-provider-aws")
+	// ClusterAutoscalerRole is that of the cluster autoscaler.
+	ClusterAutoscalerRole = role("cluster-autoscaler")
 )
 
 func role(program string) func() *rbacv1.Role {

@@ -54,6 +54,12 @@ func kubeconfigs(hcp *hyperv1.HostedControlPlane, facts Facts) []kubeconfig {
 	if facts.EBSCSIController {
 		all = append(all, kubeconfig{secret: names.EBSCSIControllerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.EBSCSIControllerUser, Usage: pki.Client}})
 	}
+	if hcp.Annotations[hyperv1.ClusterAutoscalerAnnotation] == "true" {
+		all = append(all, kubeconfig{secret: names.ClusterAutoscalerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.ClusterAutoscalerUser, Usage: pki.Client}})
+	}
+	if hcp.Spec.AutoNode.Karpenter() != nil {
+		all = append(all, kubeconfig{secret: names.KarpenterKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.KarpenterUser, Usage: pki.Client}})
+	}
 	for i := range all {
 		if all[i].key == "" {
 			all[i].key = names.AdminKubeconfigFile

@@ -30,7 +30,7 @@ func controllersSet(plane controlplane.Namespace) apply.Set {
 // bindingSet has no kinds to prune: all clusters share its name.
 var bindingSet = apply.Set{Name: ControllersSet}
 
-// EnsureControllers runs Cluster API and its AWS provider. namespace is the UID of the control plane's namespace.
+// EnsureControllers runs Cluster API, its AWS provider, and the cluster autoscaler if the target has its image. namespace is the UID of the control plane's namespace.
 func (m Manager) EnsureControllers(ctx context.Context, t *controlplane.Target, namespace types.UID) error {
 	certificate, err := m.webhookCertificate(ctx, t.Namespace)
 	if err != nil {
@@ -49,7 +49,11 @@ func (m Manager) EnsureControllers(ctx context.Context, t *controlplane.Target, 
 
 // desiredControllers returns the objects in the order of their dependencies: both Deployments mount the certificate.
 func desiredControllers(t *controlplane.Target, certificate client.Object) ([]client.Object, error) {
-	objs, workloads, err := controlplane.Render(t, components.Machines)
+	wanted := components.Machines
+	if t.Image(names.ClusterAutoscaler) != "" {
+		wanted = slices.Concat(wanted, components.Autoscaler)
+	}
+	objs, workloads, err := controlplane.Render(t, wanted)
 	if err != nil {
 		return nil, err
 	}

@@ -169,23 +169,38 @@ func (k Checker) ComponentImage(ctx context.Context, c Cluster, s *State, of Com
 	if of.Chosen != "" {
 		return of.Chosen, nil
 	}
-	image := running(c.ControlPlane).Release
-	if s.Release == nil && image == "" {
-		return "", ErrNoRelease()
-	}
-	if s.Release == nil {
-		var err error
-		if s.Release, err = k.read(ctx, c, releaseField, image); err != nil {
-			return "", err
-		}
-	}
 	for _, name := range of.Names {
-		if image := s.Release.Components[name]; image != "" {
-			return image, nil
+		if image, err := k.OptionalImage(ctx, c, s, name); image != "" || err != nil {
+			return image, err
 		}
 	}
 	return "", reconcile.Block(hyperv1.MissingReleaseImagesReason,
 		"release %s has no image for %s, and the cluster has node pools: choose a release that has, or start the hypershift-operator with --%s", s.Release.Version, of.Names[0], of.Flag)
+}
+
+// OptionalImage returns the image of that name of the cluster's release, or "" if the release has none. It reads the release
+// if the check has not read it.
+func (k Checker) OptionalImage(ctx context.Context, c Cluster, s *State, name string) (string, error) {
+	rel, err := k.Running(ctx, c, s)
+	if err != nil {
+		return "", err
+	}
+	return rel.Components[name], nil
+}
+
+// Running returns the cluster's release. It reads it if the check has not read it.
+func (k Checker) Running(ctx context.Context, c Cluster, s *State) (*release.Release, error) {
+	if s.Release == nil {
+		image := running(c.ControlPlane).Release
+		if image == "" {
+			return nil, ErrNoRelease()
+		}
+		var err error
+		if s.Release, err = k.read(ctx, c, releaseField, image); err != nil {
+			return nil, err
+		}
+	}
+	return s.Release, nil
 }
 
 // ErrNoRelease is the outcome of steps that need a release while none has passed the

@@ -5,6 +5,7 @@ package components
 import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/clusterautoscaler"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/controlplaneoperator"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -19,4 +20,9 @@ var ControlPlane = []component.Component[*controlplane.Target]{
 var Machines = []component.Component[*controlplane.Target]{
 	clusterapi.Component,
 	capiprovider.Component,
+}
+
+// Autoscaler lists the components of control planes with node pools that have autoScaling, if the release has their images.
+var Autoscaler = []component.Component[*controlplane.Target]{
+	clusterautoscaler.Component,
 }

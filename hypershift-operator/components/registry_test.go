@@ -22,7 +22,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-var all = slices.Concat(components.ControlPlane, components.Machines)
+var all = slices.Concat(components.ControlPlane, components.Machines, components.Autoscaler)
 
 func TestPodsAreRestrictedAndHaveRequests(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -32,7 +32,7 @@ func TestPodsAreRestrictedAndHaveRequests(t *testing.T) {
 	restricted := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
 	target := &controlplane.Target{
 		Namespace: controlplane.Namespace{Name: "clusters-demo"}, AWS: &hyperv1.AWSPlatformSpec{Region: "us-east-1"},
-		Images: map[string]string{controlplane.OperatorImage: "operator", names.ClusterAPI: "core", capiprovider.Image: "provider"},
+		Images: map[string]string{controlplane.OperatorImage: "operator", names.ClusterAPI: "core", capiprovider.Image: "provider", names.ClusterAutoscaler: "autoscaler"},
 	}
 	for _, c := range all {
 		objs, err := component.Render(c, target)

@@ -38,6 +38,8 @@ type Target struct {
 	Pods PodSettings
 	// Images has the references of the images by their names in assets.
 	Images map[string]string
+	// Autoscaling configures the cluster autoscaler.
+	Autoscaling hyperv1.ClusterAutoscaling
 	// AWS is nil on other platforms.
 	AWS       *hyperv1.AWSPlatformSpec
 	IssuerURL string

@@ -55,6 +55,7 @@ func ServiceAccounts(root string) ([]Holder, error) {
 		names.ControlPlaneOperator: {"control-plane-operator/role.yaml"},
 		names.ClusterAPI:           {"cluster-api/role.yaml", "hypershift-operator/cluster_api_role.yaml"},
 		names.CAPIProvider:         {"cluster-api-provider-aws/role.yaml", "hypershift-operator/cluster_api_role.yaml"},
+		names.ClusterAutoscaler:    {"cluster-autoscaler/role.yaml"},
 	})
 }
 
@@ -65,13 +66,14 @@ func Roles(root string) ([]Holder, error) {
 		names.ControlPlaneOperator: {"control-plane-operator.json"},
 		NodePoolManagement:         {"node-pool-management.json"},
 		cloudController:            {"cloud-controller.json"},
+		names.Karpenter:            {"karpenter.json"},
 	})
 }
 
 // read makes the holders, in an order in which a reader meets them.
 func read(root, dir string, parse func([]byte) ([]Grant, error), files map[string][]string) ([]Holder, error) {
 	var holders []Holder
-	for _, name := range []string{hypershiftOperator, names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider, NodePoolManagement, cloudController} {
+	for _, name := range []string{hypershiftOperator, names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider, names.ClusterAutoscaler, NodePoolManagement, cloudController, names.Karpenter} {
 		if len(files[name]) == 0 {
 			continue
 		}

@@ -94,7 +94,9 @@ const (
 var onlyOnLab = []Reason{
 	{names.ClusterAPI, "", nil, machines},
 	{names.CAPIProvider, "", nil, machines},
+	{names.ClusterAutoscaler, "", nil, "used by the cluster autoscaler, which no test environment runs"},
 	{NodePoolManagement, "", nil, machines},
+	{names.Karpenter, "", nil, "used by Karpenter, which runs only on the lab"},
 	{hypershiftOperator, "nodebootstraps.hypershift.openshift.io/status", []string{"patch"}, nodes},
 	{names.ControlPlaneOperator, "machines.cluster.x-k8s.io", []string{"list"}, nodes},
 }

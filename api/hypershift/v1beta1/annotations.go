@@ -39,7 +39,14 @@ const (
 	// PodNetworkAnnotation, if PodNetworkUnmanaged, leaves the pod network to the user, although networkType names the
 	// one of the release: nothing is installed, updated or removed. An installed pod network keeps running.
 	PodNetworkAnnotation = "hypershift.openshift.io/pod-network"
+	// DisableClusterAutoscalerAnnotation, if "true", removes the cluster autoscaler. Node pools with autoScaling keep the
+	// number of nodes that they have, within their bounds.
+	DisableClusterAutoscalerAnnotation = "hypershift.openshift.io/disable-cluster-autoscaler"
 )
 
 // PodNetworkUnmanaged is the value of PodNetworkAnnotation that leaves the pod network to the user.
 const PodNetworkUnmanaged = "Unmanaged"
+
+// ClusterAutoscalerAnnotation, if "true", is on a HostedControlPlane for which the hypershift-operator runs the cluster
+// autoscaler. The control-plane-operator creates its kubeconfig and its permissions in the hosted cluster.
+const ClusterAutoscalerAnnotation = "hypershift.openshift.io/cluster-autoscaler"

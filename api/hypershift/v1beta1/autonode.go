@@ -55,6 +55,14 @@ type KarpenterAWSConfig struct {
 	RoleARN RoleARN `json:"roleARN,omitempty"`
 }
 
+// Karpenter returns the settings of Karpenter on AWS, or nil if the cluster does not use it.
+func (in *AutoNode) Karpenter() *KarpenterAWSConfig {
+	if in == nil || in.Provisioner.Name != ProvisionerKarpenter || in.Provisioner.Karpenter == nil {
+		return nil
+	}
+	return in.Provisioner.Karpenter.AWS
+}
+
 // AutoNodeStatus counts the nodes that were created on demand.
 type AutoNodeStatus struct {
 	// nodeCount is the number of nodes.

@@ -188,6 +188,9 @@ type HostedControlPlaneStatus struct {
 	// NodeAccess records by which paths nodes reach the control plane. Other paths are removed.
 	// +optional
 	NodeAccess *NodeAccessRecord `json:"nodeAccess,omitempty"`
+	// AutoNode counts the nodes that were created on demand.
+	// +optional
+	AutoNode *AutoNodeStatus `json:"autoNode,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`

@@ -145,6 +145,7 @@ const (
 	EtcdRecoveryActive = "EtcdRecoveryActive"
 	// HostedClusterRestoredFromBackup is True when a cluster that was restored from a backup is available again.
 	HostedClusterRestoredFromBackup = "HostedClusterRestoredFromBackup"
-	// AutoNodeEnabled is True when nodes are created on demand. If False, check the Deployment karpenter.
+	// AutoNodeEnabled is True when nodes are created on demand (spec.autoNode). If False, the message describes what is
+	// missing: an image of the release, a subnet, the Deployment karpenter, or a resource that the EC2NodeClass names.
 	AutoNodeEnabled = "AutoNodeEnabled"
 )

@@ -49,8 +49,9 @@ const (
 	// message names what the pool waits for.
 	NodePoolReadyCondition = "Ready"
 
-	// NodePoolAutoscalingEnabledCondition is True when spec.autoScaling is in use. False is normal with
-	// spec.replicas. With reason ValidationFailed, correct spec.autoScaling as described in the message.
+	// NodePoolAutoscalingEnabledCondition is True when the cluster autoscaler runs and has the bounds of
+	// spec.autoScaling. False is normal with spec.replicas. With reason ValidationFailed, correct spec.autoScaling as
+	// described in the message.
 	NodePoolAutoscalingEnabledCondition = "AutoscalingEnabled"
 
 	// NodePoolAutorepairEnabledCondition is True when unhealthy machines are replaced (spec.management.autoRepair).

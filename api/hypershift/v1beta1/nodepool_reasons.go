@@ -5,6 +5,15 @@ const (
 	// NodePoolReplicasSetReason: spec.replicas sets the number of nodes. To use the cluster autoscaler, set
 	// spec.autoScaling in its place.
 	NodePoolReplicasSetReason = "ReplicasSet"
+	// NodePoolAutoscalerDisabledReason: the HostedCluster has the annotation
+	// hypershift.openshift.io/disable-cluster-autoscaler. Remove it, or set spec.replicas in place of spec.autoScaling.
+	NodePoolAutoscalerDisabledReason = "AutoscalerDisabled"
+	// NodePoolAutoscalerMissingReason: the release of the cluster has no image cluster-autoscaler. The pool keeps the
+	// number of its nodes within its bounds. Choose a release that has the image, or set spec.replicas.
+	NodePoolAutoscalerMissingReason = "AutoscalerMissing"
+	// NodePoolAutoscalerNotAvailableReason: the cluster autoscaler does not run yet, or no longer. If this persists, check
+	// the Deployment cluster-autoscaler in the namespace of the control plane.
+	NodePoolAutoscalerNotAvailableReason = "AutoscalerNotAvailable"
 	// NodePoolAutoRepairOffReason: spec.management.autoRepair is false. An unhealthy machine stays until a person
 	// deletes it.
 	NodePoolAutoRepairOffReason = "AutoRepairOff"

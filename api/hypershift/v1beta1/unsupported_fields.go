@@ -19,14 +19,12 @@ var unsupportedFields = []struct {
 		return s.Platform.AWS != nil && len(s.Platform.AWS.ServiceEndpoints) > 0
 	}},
 	{"platform.aws.terminationHandlerQueueURL", func(s *HostedClusterSpec) bool {
-		return s.Platform.AWS != nil && s.Platform.AWS.TerminationHandlerQueueURL != ""
+		return s.Platform.AWS != nil && s.Platform.AWS.TerminationHandlerQueueURL != "" && s.AutoNode.Karpenter() == nil
 	}},
 	{"networking.networkType OpenShiftSDN", func(s *HostedClusterSpec) bool { return s.Networking.NetworkType == OpenShiftSDN }},
 	{"networking.clusterNetwork.hostPrefix", func(s *HostedClusterSpec) bool {
 		return !s.Networking.AllocatesNodeRanges() && slices.ContainsFunc(s.Networking.ClusterNetwork, func(e ClusterNetworkEntry) bool { return e.HostPrefix != 0 })
 	}},
-	{"autoscaling", func(s *HostedClusterSpec) bool { return s.Autoscaling.isSet() }},
-	{"autoNode", func(s *HostedClusterSpec) bool { return s.AutoNode != nil }},
 	{"configuration.image", configures(func(c *ClusterConfiguration) bool { return c.Image != nil })},
 	{"configuration.ingress", configures(func(c *ClusterConfiguration) bool { return c.Ingress != nil })},
 	{"configuration.network", configures(func(c *ClusterConfiguration) bool {
@@ -68,11 +66,4 @@ func (in *NodePool) NotActedOn() []string {
 		return []string{"osImageStream"}
 	}
 	return nil
-}
-
-// isSet reports whether a field differs from its default.
-func (in *ClusterAutoscaling) isSet() bool {
-	return in.Scaling == ScaleUpOnly || in.ScaleDown != nil || len(in.BalancingIgnoredLabels) > 0 || in.MaxNodesTotal != nil ||
-		in.MaxPodGracePeriod != nil || in.MaxNodeProvisionTime != "" || in.PodPriorityThreshold != nil || len(in.Expanders) > 0 ||
-		in.MaxFreeDifferenceRatioPercent != nil
 }

@@ -32,9 +32,11 @@ func TestNotActedOn(t *testing.T) {
 			spec: `{"platform": {"type": "AWS", "aws": {"serviceEndpoints": [{"name": "ec2", "url": "https://a"}], "terminationHandlerQueueURL": "https://b"}}}`,
 			want: []string{"platform.aws.serviceEndpoints", "platform.aws.terminationHandlerQueueURL"},
 		},
-		"networks and scaling": {
-			spec: `{"networking": {"allocateNodeCIDRs": "Enabled"}, "autoscaling": {"scaling": "ScaleUpOnly"}, "autoNode": {}}`,
-			want: []string{"autoscaling", "autoNode"},
+		"networks, scaling and nodes on demand are supported": {
+			spec: `{"networking": {"allocateNodeCIDRs": "Enabled"}, "autoscaling": {"scaling": "ScaleUpOnly", "maxNodesTotal": 3}, "autoNode": {}}`,
+		},
+		"Karpenter reads the queue of interruptions": {
+			spec: `{"platform": {"type": "AWS", "aws": {"terminationHandlerQueueURL": "https://b"}}, "autoNode": {"provisionerConfig": {"name": "Karpenter", "karpenter": {"platform": "AWS", "aws": {"roleARN": "arn:aws:iam::1:role/a"}}}}}`,
 		},
 		"a network plugin that no release has": {
 			spec: `{"networking": {"networkType": "OpenShiftSDN"}}`, want: []string{"networking.networkType OpenShiftSDN"},
@@ -49,7 +51,6 @@ func TestNotActedOn(t *testing.T) {
 			spec: `{"networking": {"networkType": "Calico", "clusterNetwork": [{"cidr": "10.132.0.0/14", "hostPrefix": 23}]}}`,
 			want: []string{"networking.clusterNetwork.hostPrefix"},
 		},
-		"a maximum number of nodes is a scaling setting": {spec: `{"autoscaling": {"maxNodesTotal": 3}}`, want: []string{"autoscaling"}},
 		"etcd from a snapshot and unmanaged etcd are supported": {
 			spec: `{"etcd": {"managed": {"storage": {"restoreSnapshotURL": ["https://a"]}}, "unmanaged": {"endpoint": "https://a"}}}`,
 		},

@@ -1623,6 +1623,11 @@ func (in *HostedControlPlaneStatus) DeepCopyInto(out *HostedControlPlaneStatus) 
 		*out = new(NodeAccessRecord)
 		**out = **in
 	}
+	if in.AutoNode != nil {
+		in, out := &in.AutoNode, &out.AutoNode
+		*out = new(AutoNodeStatus)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.NodeCount != nil {
 		in, out := &in.NodeCount, &out.NodeCount
 		*out = new(int32)

@@ -35,6 +35,12 @@ var permissions = part{
 // their re-encryption.
 func desiredPermissions(_ *Reconciler, _ context.Context, s *scope) ([]client.Object, error) {
 	files := []string{"permissions.yaml", "permissions-nodes.yaml"}
+	if s.hcp.Annotations[hyperv1.ClusterAutoscalerAnnotation] == yes {
+		files = append(files, "permissions-autoscaler.yaml")
+	}
+	if s.hcp.Spec.AutoNode.Karpenter() != nil {
+		files = append(files, "permissions-karpenter.yaml")
+	}
 	if s.cleaning() {
 		files = append(files, "permissions-cleanup.yaml")
 	}

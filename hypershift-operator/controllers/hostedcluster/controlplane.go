@@ -83,6 +83,9 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 			hcp.Annotations[key] = value
 		}
 	}
+	if s.autoscales() {
+		hcp.Annotations[hyperv1.ClusterAutoscalerAnnotation] = "true"
+	}
 	maps.Copy(hcp.Annotations, s.releases.Digests(s.hcp))
 	delete(hcp.Annotations, hyperv1.MemoryLimitFactorAnnotation)
 	if s.memoryFactor > 0 {

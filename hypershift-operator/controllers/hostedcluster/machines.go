@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,19 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 		return err
 	}
 	images := map[string]string{names.ClusterAPI: core, capiprovider.Image: provider, controlplane.OperatorImage: minter}
+	if s.autoscales() {
+		if images[names.ClusterAutoscaler], err = r.releases.OptionalImage(ctx, s.releaseCluster(), &s.releases, names.ClusterAutoscaler); err != nil {
+			return err
+		}
+	}
 	return r.capi.EnsureControllers(ctx, r.target(s, images), s.namespace.UID)
+}
+
+// autoscales reports whether the cluster needs the cluster autoscaler: a node pool has autoScaling, and the user has not
+// disabled it.
+func (s *scope) autoscales() bool {
+	return s.aws() != nil && s.hc.Annotations[hyperv1.DisableClusterAutoscalerAnnotation] != "true" &&
+		slices.ContainsFunc(s.pools, func(np hyperv1.NodePool) bool { return np.Spec.AutoScaling != nil && np.DeletionTimestamp.IsZero() })
 }
 
 // pauseMachines sets the pause of Cluster API.

@@ -158,6 +158,57 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	}
 }
 
+func TestTheClusterAutoscalerRunsWhileANodePoolScales(t *testing.T) {
+	w := emptyTestEnv(t)
+	scaling := pool()
+	scaling.Spec.Replicas, scaling.Spec.AutoScaling = nil, &hyperv1.NodePoolAutoScaling{Min: ptr.To[int32](1), Max: 3}
+	w.Create(t, pullSecret(), privateCluster(), scaling)
+	pass := w.start()
+	w.run(t, pass, 5)
+	check := func(when string, want bool) {
+		t.Helper()
+		hcp := &hyperv1.HostedControlPlane{}
+		if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp); err != nil {
+			t.Fatal(err)
+		}
+		if runs := w.has(t, &appsv1.Deployment{}, names.ClusterAutoscaler); runs != want {
+			t.Errorf("%s: it runs: %v", when, runs)
+		}
+		if granted := hcp.Annotations[hyperv1.ClusterAutoscalerAnnotation] == "true"; granted != want {
+			t.Errorf("%s: it has an identity in the hosted cluster: %v", when, granted)
+		}
+	}
+	check("a node pool has autoScaling", true)
+
+	hc := &hyperv1.HostedCluster{}
+	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(privateCluster()), hc); err != nil {
+		t.Fatal(err)
+	}
+	hc.Annotations = map[string]string{hyperv1.DisableClusterAutoscalerAnnotation: "true"}
+	if err := w.Admin().Update(t.Context(), hc); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 3)
+	check("the user has disabled it", false)
+
+	hc.Annotations = nil
+	if err := w.Admin().Update(t.Context(), hc); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 3)
+	check("the user has enabled it again", true)
+
+	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(scaling), scaling); err != nil {
+		t.Fatal(err)
+	}
+	scaling.Spec.Replicas, scaling.Spec.AutoScaling = ptr.To[int32](1), nil
+	if err := w.Admin().Update(t.Context(), scaling); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass, 3)
+	check("no node pool has autoScaling", false)
+}
+
 func TestAWSClusterIsReadyAndInOtherHands(t *testing.T) {
 	w := newTestEnv(t)
 	w.run(t, w.start(), 5)

@@ -2,14 +2,19 @@ package nodepool
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // desiredReplicas returns the replicas of the NodePool. With autoscaling it returns what the autoscaler has set, within its
@@ -21,6 +26,34 @@ func desiredReplicas(np *hyperv1.NodePool, current *int32) int32 {
 	}
 	least := ptr.Deref(scaling.Min, 0)
 	return min(max(ptr.Deref(current, least), least), scaling.Max)
+}
+
+// autoscaling reports whether the cluster autoscaler sets the number of machines of the pool. The Deployment is the evidence: the
+// release decides only why it does not exist.
+func (s *scope) autoscaling() (status metav1.ConditionStatus, reason, message string) {
+	least, most := ptr.Deref(s.np.Spec.AutoScaling.Min, 0), s.np.Spec.AutoScaling.Max
+	kept := fmt.Sprintf("the pool keeps the number of its nodes within %d and %d", least, most)
+	switch {
+	case s.hc != nil && s.hc.Annotations[hyperv1.DisableClusterAutoscalerAnnotation] == "true":
+		return metav1.ConditionFalse, hyperv1.NodePoolAutoscalerDisabledReason,
+			fmt.Sprintf("HostedCluster %s has annotation %s, so that %s: remove the annotation, or set spec.replicas", s.hc.Name, hyperv1.DisableClusterAutoscalerAnnotation, kept)
+	case s.paused:
+		return metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops the cluster autoscaler too"
+	case s.autoscaler != nil && isAvailable(s.autoscaler):
+		return metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("the cluster autoscaler keeps %d to %d nodes", least, most)
+	case s.autoscaler == nil && s.control != nil && s.control.Components[names.ClusterAutoscaler] == "":
+		return metav1.ConditionFalse, hyperv1.NodePoolAutoscalerMissingReason,
+			fmt.Sprintf("release %s of the HostedCluster has no image %s, so that %s: choose a release that has it, or set spec.replicas", s.control.Version, names.ClusterAutoscaler, kept)
+	}
+	return metav1.ConditionFalse, hyperv1.NodePoolAutoscalerNotAvailableReason,
+		fmt.Sprintf("waiting for Deployment %s in namespace %s: until it is available, %s", names.ClusterAutoscaler, s.controlPlane, kept)
+}
+
+// isAvailable reports whether a pod of the Deployment is available.
+func isAvailable(d *appsv1.Deployment) bool {
+	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue
+	})
 }
 
 // Annotations from which the cluster autoscaler learns the capacity of a node before one exists.
@@ -65,9 +98,7 @@ func capacityLabels(s *scope) string {
 		"kubernetes.io/os":                 "linux",
 		"node.kubernetes.io/instance-type": s.aws().InstanceType,
 	}
-	for key, value := range s.np.Spec.NodeLabels {
-		labels[key] = string(value)
-	}
+	maps.Copy(labels, machineLabels(s))
 	var pairs []string
 	for _, key := range sortedKeys(labels) {
 		pairs = append(pairs, key+"="+labels[key])

@@ -242,8 +242,9 @@ func TestAutoscalerAnnotations(t *testing.T) {
 		capacityPrefix + "gpu-type":           "nvidia.com/gpu",
 		capacityPrefix + "ephemeral-disk":     "200Gi",
 		capacityPrefix + "maxPods":            "200",
-		capacityPrefix + "labels":             "kubernetes.io/arch=amd64,kubernetes.io/os=linux,node.kubernetes.io/instance-type=m6i.large,team=a",
-		capacityPrefix + "taints":             "bare=:NoExecute,gpu=yes:NoSchedule",
+		capacityPrefix + "labels": "cluster.x-k8s.io/cluster-name=demo-x7k2p,cluster.x-k8s.io/deployment-name=workers,hypershift.openshift.io/nodePool=workers," +
+			"kubernetes.io/arch=amd64,kubernetes.io/os=linux,node.kubernetes.io/instance-type=m6i.large,team=a",
+		capacityPrefix + "taints": "bare=:NoExecute,gpu=yes:NoSchedule",
 	}
 	if diff := cmp.Diff(want, autoscalerAnnotations(s)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

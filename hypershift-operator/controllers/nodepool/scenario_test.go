@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -305,7 +306,8 @@ func TestTheAutoscalerSetsTheReplicas(t *testing.T) {
 	w := emptyTestEnv()
 	np := pool()
 	autoscaled(1, 3)(np)
-	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
+	w.releases.known[image136].Components = map[string]string{names.ClusterAutoscaler: "example.test/cluster-autoscaler"}
+	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), autoscaler(corev1.ConditionTrue), np)
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"AutoscalingEnabled": "True AsExpected the cluster autoscaler keeps 1 to 3 nodes", "Ready": "True AsExpected 1 nodes"})
@@ -325,6 +327,57 @@ func TestTheAutoscalerSetsTheReplicas(t *testing.T) {
 	}
 }
 
+// autoscaler is the Deployment that the HostedCluster controller creates.
+func autoscaler(available corev1.ConditionStatus) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.ClusterAutoscaler},
+		Status:     appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentAvailable, Status: available}}},
+	}
+}
+
+func TestAutoscalingIsEnabledOnlyWhileTheAutoscalerRuns(t *testing.T) {
+	has := map[string]string{names.ClusterAutoscaler: "example.test/cluster-autoscaler"}
+	for name, tc := range map[string]struct {
+		images     map[string]string
+		autoscaler *appsv1.Deployment
+		cluster    func(*hyperv1.HostedCluster)
+		want       string
+	}{
+		"it is available": {images: has, autoscaler: autoscaler(corev1.ConditionTrue), want: "True AsExpected the cluster autoscaler keeps 1 to 3 nodes"},
+		"its pod is not available": {
+			images: has, autoscaler: autoscaler(corev1.ConditionFalse),
+			want: "False AutoscalerNotAvailable waiting for Deployment cluster-autoscaler in namespace clusters-demo: until it is available, the pool keeps the number of its nodes within 1 and 3",
+		},
+		"it does not exist yet": {images: has, want: "False AutoscalerNotAvailable waiting for Deployment cluster-autoscaler"},
+		"the release has no image": {
+			want: "False AutoscalerMissing release 1.36.3 of the HostedCluster has no image cluster-autoscaler, so that the pool keeps the number of its nodes within 1 and 3: choose a release that has it, or set spec.replicas",
+		},
+		"the user has disabled it": {
+			images: has, autoscaler: autoscaler(corev1.ConditionTrue),
+			cluster: func(hc *hyperv1.HostedCluster) {
+				hc.Annotations = map[string]string{hyperv1.DisableClusterAutoscalerAnnotation: "true"}
+			},
+			want: "False AutoscalerDisabled HostedCluster demo has annotation",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyTestEnv()
+			w.releases.known[image136].Components = tc.images
+			np, hc := pool(), cluster()
+			autoscaled(1, 3)(np)
+			if tc.cluster != nil {
+				tc.cluster(hc)
+			}
+			w.Create(t, hc, namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
+			if tc.autoscaler != nil {
+				w.Create(t, tc.autoscaler)
+			}
+			w.run(t, w.start())
+			w.expect(t, map[string]string{"AutoscalingEnabled": tc.want, "Ready": "True AsExpected 1 nodes"})
+		})
+	}
+}
+
 func TestAPauseStopsClusterAPIAndTheAutoscaler(t *testing.T) {
 	w := emptyTestEnv()
 	np := pool()
@@ -337,7 +390,7 @@ func TestAPauseStopsClusterAPIAndTheAutoscaler(t *testing.T) {
 		np.Spec.Platform.AWS.RootVolume.Size = 200
 	})
 	w.run(t, pass)
-	w.expect(t, map[string]string{"ReconciliationActive": "False ReconciliationPaused", "AutorepairEnabled": "False ReconciliationPaused"})
+	w.expect(t, map[string]string{"ReconciliationActive": "False ReconciliationPaused", "AutorepairEnabled": "False ReconciliationPaused", "AutoscalingEnabled": "False ReconciliationPaused"})
 	md := w.deployment(t)
 	mhc := list(t, w, &clusterv1.MachineHealthCheckList{}).Items[0]
 	if md.Annotations[clusterv1.PausedAnnotation] == "" || mhc.Annotations[clusterv1.PausedAnnotation] == "" || md.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
@@ -37,6 +38,8 @@ type scope struct {
 
 	// release is the release of the nodes. Filled by resolveRelease.
 	release *release.Release
+	// control is the release of the control plane, or nil if it is not known. Filled by checkVersion.
+	control *release.Release
 	// ami is the image of the machines. Filled by resolveImage.
 	ami string
 	// instanceType is nil if it is not known. Filled by checkInstanceType.
@@ -68,6 +71,9 @@ type children struct {
 	awsMachines []infrav1.AWSMachine
 	templates   []infrav1.AWSMachineTemplate
 	bootstraps  []hyperv1.NodeBootstrapTemplate
+	// autoscaler is the Deployment of the cluster autoscaler, or nil if it does not exist. It is read if the pool has
+	// autoScaling.
+	autoscaler *appsv1.Deployment
 }
 
 func (s *scope) dying() bool { return !s.np.DeletionTimestamp.IsZero() }
@@ -139,6 +145,16 @@ func gatherChildren(ctx context.Context, c client.Reader, s *scope) error {
 		s.hcp = hcp
 	case !apierrors.IsNotFound(err):
 		return fmt.Errorf("getting HostedControlPlane %s: %w", s.np.Spec.ClusterName, err)
+	}
+	if s.np.Spec.AutoScaling != nil {
+		autoscaler := &appsv1.Deployment{}
+		err := c.Get(ctx, client.ObjectKey{Namespace: s.controlPlane, Name: names.ClusterAutoscaler}, autoscaler)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("getting Deployment %s: %w", names.ClusterAutoscaler, err)
+		}
+		if err == nil {
+			s.autoscaler = autoscaler
+		}
 	}
 	if s.deployment, err = get(ctx, c, s, &clusterv1.MachineDeployment{}); err != nil {
 		return err

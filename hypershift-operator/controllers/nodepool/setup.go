@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
@@ -58,6 +59,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane)).
 		Watches(&hyperv1.HostedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(controlPlaneChanged)).
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(autoscalerChanged)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.SSHKey))).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.UserCABundle)))
@@ -75,6 +77,14 @@ func onNodes(name string) predicate.Predicate {
 	named := predicate.NewPredicateFuncs(func(obj client.Object) bool { return obj.GetName() == name })
 	return predicate.And(named, predicate.AnnotationChangedPredicate{})
 }
+
+// autoscalerChanged passes the creation and deletion of the cluster autoscaler, and changes of its availability.
+var autoscalerChanged = predicate.And(
+	predicate.NewPredicateFuncs(func(obj client.Object) bool { return obj.GetName() == names.ClusterAutoscaler }),
+	predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return isAvailable(e.ObjectOld.(*appsv1.Deployment)) != isAvailable(e.ObjectNew.(*appsv1.Deployment))
+	}},
+)
 
 // comesOrGoes passes creation and deletion: a Cluster that is being deleted owns nothing.
 var comesOrGoes = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

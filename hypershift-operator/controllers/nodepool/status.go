@@ -91,8 +91,8 @@ func (b conditionBuilder) scaling(s *scope) {
 	case len(errs) > 0:
 		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, validation.Reason(errs), errs[0].Detail)
 	default:
-		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason,
-			fmt.Sprintf("the cluster autoscaler keeps %d to %d nodes", ptr.Deref(scaling.Min, 0), scaling.Max))
+		status, reason, message := s.autoscaling()
+		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, status, reason, message)
 	}
 }
 

@@ -22,6 +22,7 @@ func (r *Reconciler) checkVersion(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("the release of HostedCluster %s: %w", s.hc.Name, err)
 	}
+	s.control = control
 	return blockOn(checkSkew(s.release.KubernetesVersion, control.KubernetesVersion, s.oldest()))
 }
 

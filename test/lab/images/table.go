@@ -31,6 +31,7 @@ func table() []image {
 		{name: "konnectivity-agent", programs: []at{{"proxy-agent", "/proxy-agent"}}, entrypoint: []string{"/proxy-agent"}, user: nonroot},
 		{name: "metrics-server", programs: []at{{"metrics-server", "/metrics-server"}}, entrypoint: []string{"/metrics-server"}, user: nonroot},
 		{name: "aws-cloud-controller-manager", programs: []at{{"aws-cloud-controller-manager", "/bin/aws-cloud-controller-manager"}}, entrypoint: []string{"/bin/aws-cloud-controller-manager"}, user: nonroot},
+		{name: Karpenter, onRequest: true, programs: []at{{"karpenter", "/karpenter"}}, entrypoint: []string{"/karpenter"}, user: nonroot},
 		{name: "cluster-api", programs: []at{{"cluster-api-manager", "/manager"}}, entrypoint: []string{"/manager"}, user: nonroot},
 		{name: "cluster-api-provider-aws", programs: []at{{"cluster-api-provider-aws-manager", "/manager"}}, entrypoint: []string{"/manager"}, user: nonroot},
 	}
@@ -51,6 +52,9 @@ const Agnhost = "agnhost"
 
 // ExternalDNS is the name of the image that creates public DNS records.
 const ExternalDNS = "external-dns"
+
+// Karpenter is the name of the image that creates nodes on demand. Its build takes longer than those of all others.
+const Karpenter = "karpenter"
 
 // Key is the key in a Set of an image that differs between releases. Without a version it is the name.
 func Key(name, version string) string {

@@ -27,7 +27,7 @@ func TestEveryProgramIsPinned(t *testing.T) {
 // as never run.
 var notInTheLab = map[string]bool{
 	"aws-ebs-csi-driver": true, "csi-external-attacher": true, "csi-external-provisioner": true, "csi-external-resizer": true,
-	"csi-livenessprobe": true, "csi-node-driver-registrar": true, "pod-identity-webhook": true,
+	"cluster-autoscaler": true, "csi-livenessprobe": true, "csi-node-driver-registrar": true, "pod-identity-webhook": true,
 }
 
 // The lab must test the images that a release has outside of it.

@@ -63,6 +63,8 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	ServedEndpointAccess *hypershiftv1beta1.AWSEndpointAccessType `json:"servedEndpointAccess,omitempty"`
 	// NodeAccess records by which paths nodes reach the control plane. Other paths are removed.
 	NodeAccess *NodeAccessRecordApplyConfiguration `json:"nodeAccess,omitempty"`
+	// AutoNode counts the nodes that were created on demand.
+	AutoNode *AutoNodeStatusApplyConfiguration `json:"autoNode,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount *int32 `json:"nodeCount,omitempty"`
 	// MachinesWithoutNode describes machines whose instances have run for minutes and are not nodes yet. It has at most
@@ -229,6 +231,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithServedEndpointAccess(va
 // If called multiple times, the NodeAccess field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithNodeAccess(value *NodeAccessRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.NodeAccess = value
+	return b
+}
+
+// WithAutoNode sets the AutoNode field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AutoNode field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithAutoNode(value *AutoNodeStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.AutoNode = value
 	return b
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/ebscsinode"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/flannel"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/karpenter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubecontrollermanager"
@@ -27,6 +28,7 @@ var ControlPlane = []component.Component[*target.ControlPlane]{
 	cloudcontrollermanager.Component,
 	ebscsicontroller.Component,
 	etcd.Component,
+	karpenter.Component,
 	kubeapiserver.Component,
 	kubecontrollermanager.Component,
 	kubescheduler.Component,

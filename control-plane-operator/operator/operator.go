@@ -47,6 +47,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/nodeinstance"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
@@ -195,7 +196,7 @@ const guestInterval = 10 * time.Minute
 func (o *Operator) addHostedClusterResources() error {
 	return hostedclusterresources.Setup(o, hostedclusterresources.Options{
 		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
-		Releases: o.releases, Interval: guestInterval, Refused: o.refusals.Set,
+		Releases: o.releases, Interval: guestInterval, Refused: o.refusals.Set, Instances: o.karpenterInstances,
 	})
 }
 
@@ -204,6 +205,17 @@ func (o *Operator) addNodeJoin() error {
 	return nodejoin.Setup(o, nodejoin.Options{
 		Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Instances: o.instances, KeyReady: o.signer.Ready, Refused: o.refusals.Of,
 	})
+}
+
+// karpenterInstances describes instances with the role of Karpenter.
+func (o *Operator) karpenterInstances(ctx context.Context, hcp *hyperv1.HostedControlPlane) (nodeinstance.API, error) {
+	session, err := o.sessions.For(ctx, identity.Target{
+		Region: hcp.Spec.Platform.AWS.Region, IssuerURL: hcp.Spec.IssuerURL, RoleARN: string(hcp.Spec.AutoNode.Karpenter().RoleARN), Subject: names.KarpenterSubject,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return awsx.EC2(session.Config), nil
 }
 
 // instances returns a client of EC2 with the role that creates the machines of a cluster.

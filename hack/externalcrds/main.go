@@ -1,11 +1,13 @@
 // Command externalcrds writes the CRDs of other projects that the operators need, from the modules that go.mod pins, to
-// config/crd/external:
+// config/crd/external, and those of Karpenter, which hosted clusters need, from the module that hack/binaries/karpenter pins, to
+// config/karpenter:
 //
 //	go run ./hack/externalcrds
 //
 //	Route             unchanged; an OpenShift management cluster has it already
 //	Cluster API       the CRDs that its manager watches with the configured feature gates
 //	its AWS provider  likewise; its CRDs have labels with their contract, by which Cluster API finds their version
+//	Karpenter         unchanged, with the settings for AWS
 //
 // Each CRD contains only its storage version: no conversion webhooks run, and a conversion without one would lose fields
 // silently.
@@ -32,6 +34,8 @@ type source struct {
 	files  []string
 	labels map[string]string // added
 	asIs   bool
+	// pinned is the directory of the go.mod with the version, if it is not that of the repository.
+	pinned string
 }
 
 var sources = []source{
@@ -67,15 +71,39 @@ var sources = []source{
 	},
 }
 
+// inside are the CRDs of hosted clusters.
+var inside = []source{
+	{
+		module: "github.com/aws/karpenter-provider-aws",
+		dir:    "pkg/apis/crds",
+		files: []string{
+			"karpenter.k8s.aws_ec2nodeclasses.yaml",
+			"karpenter.sh_nodeclaims.yaml",
+			"karpenter.sh_nodeoverlays.yaml",
+			"karpenter.sh_nodepools.yaml",
+		},
+		asIs:   true,
+		pinned: filepath.Join("hack", "binaries", "karpenter"),
+	},
+}
+
+// directories are where the CRDs are written.
+var directories = map[string][]source{
+	filepath.Join("config", "crd", "external"): sources,
+	filepath.Join("config", "karpenter"):       inside,
+}
+
 func main() {
-	if err := write(filepath.Join("config", "crd", "external")); err != nil {
-		fmt.Fprintln(os.Stderr, "externalcrds:", err)
-		os.Exit(1)
+	for dir, from := range directories {
+		if err := write(dir, from); err != nil {
+			fmt.Fprintln(os.Stderr, "externalcrds:", err)
+			os.Exit(1)
+		}
 	}
 }
 
-func write(dir string) error {
-	files, err := all()
+func write(dir string, sources []source) error {
+	files, err := all(sources)
 	if err != nil {
 		return err
 	}
@@ -88,10 +116,14 @@ func write(dir string) error {
 }
 
 // all returns every file by its name.
-func all() (map[string][]byte, error) {
+func all(sources []source) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, s := range sources {
-		module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", s.module).Output()
+		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", s.module)
+		if s.pinned != "" { // its go.mod may need a newer Go release than this one
+			list.Dir, list.Env = s.pinned, append(os.Environ(), "GOTOOLCHAIN=auto")
+		}
+		module, err := list.Output()
 		if err != nil {
 			return nil, fmt.Errorf("finding module %s: %w", s.module, err)
 		}

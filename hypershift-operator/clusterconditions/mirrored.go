@@ -52,6 +52,7 @@ var mirrored = []mirroredCondition{
 	{hyperv1.ClusterVersionAvailable, never},
 	{hyperv1.HostedClusterDegraded, never},
 	{hyperv1.CloudResourcesDestroyed, never},
+	{hyperv1.AutoNodeEnabled, never},
 }
 
 // Mirrored returns the types of these conditions.

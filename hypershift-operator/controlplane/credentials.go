@@ -28,7 +28,9 @@ var credentials = []struct {
 const (
 	// kmsCredentials is for the component that encrypts and decrypts with AWS KMS.
 	kmsCredentials = "kms-creds"
-	credentialsKey = "credentials"
+	// karpenterCredentials is for Karpenter, which creates nodes on demand.
+	karpenterCredentials = "karpenter-creds"
+	credentialsKey       = "credentials"
 	// tokenFile is the path at which components read their AWS token.
 	tokenFile = "/var/run/secrets/openshift/serviceaccount/token"
 )
@@ -51,6 +53,9 @@ func Credentials(n Namespace, spec *hyperv1.HostedClusterSpec) ([]client.Object,
 			}
 			add(c.secret, aws.Region, string(role))
 		}
+	}
+	if aws, karpenter := spec.Platform.AWS, spec.AutoNode.Karpenter(); aws != nil && karpenter != nil {
+		add(karpenterCredentials, aws.Region, string(karpenter.RoleARN))
 	}
 	if enc := spec.SecretEncryption; enc != nil && enc.KMS != nil && enc.KMS.AWS != nil {
 		add(kmsCredentials, enc.KMS.AWS.Region, enc.KMS.AWS.Auth.AWSKMSRoleARN)

@@ -41,7 +41,11 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	if hcp == nil || !hcp.DeletionTimestamp.IsZero() || hcp.Spec.Platform.Type != hyperv1.AWSPlatform || !hcp.Status.Initialized {
 		return nil
 	}
+	remove := annotationTrue
 	if keepsCloudResources(hc, hcp) {
+		remove = annotationFalse
+	}
+	if remove == annotationFalse && hcp.Spec.AutoNode.Karpenter() == nil {
 		if hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] != annotationTrue {
 			return nil
 		}
@@ -51,7 +55,7 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	if reported != nil && reported.Status == metav1.ConditionTrue {
 		return nil
 	}
-	if err := m.requestCleanup(ctx, hcp, annotationTrue); err != nil {
+	if err := m.requestCleanup(ctx, hcp, remove); err != nil { // nodes on demand are removed in any case
 		return err
 	}
 	resources := remainingResources(hc, hcp, reported)

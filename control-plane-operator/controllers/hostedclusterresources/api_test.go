@@ -143,6 +143,31 @@ func TestSetupOnARealAPIServer(t *testing.T) {
 	a.Create(t, a.token("abcdef"))
 	a.reconcileAll()
 	a.expectCondition(resourcesCondition, succeeded)
+	autoscaler := a.client(a.as(names.ClusterAutoscalerUser))
+	if a.may(autoscaler, "list", "", "pods", "") {
+		t.Error("the cluster autoscaler has permissions, and does not run")
+	}
+	a.update(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Annotations = map[string]string{hyperv1.ClusterAutoscalerAnnotation: "true"}
+	})
+	a.reconcileAll()
+	for _, c := range []struct {
+		verb, group, kind, where string
+		want                     bool
+	}{
+		{"list", "", "pods", "", true},
+		{"update", "", "nodes", "", true},
+		{"create", "", "pods/eviction", "default", true},
+		{"watch", "resource.k8s.io", "resourceslices", "", true},
+		{"create", "coordination.k8s.io", "leases", "kube-system", true},
+		{"delete", "", "nodes", "", false},
+		{"get", "", "secrets", "kube-system", false},
+		{"create", "coordination.k8s.io", "leases", "default", false},
+	} {
+		if got := a.may(autoscaler, c.verb, c.group, c.kind, c.where); got != c.want {
+			t.Errorf("the cluster autoscaler may %s %s: %v", c.verb, c.kind, got)
+		}
+	}
 
 	master := a.client(a.as("test", masterGroup))
 	before := a.versions(master)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -162,7 +163,39 @@ func (c *cloudResources) remove(ctx context.Context, hosted client.Client, nodes
 	if err := c.removeSnapshots(ctx, hosted); err != nil {
 		return err
 	}
-	return c.removeHolders(ctx, hosted, nodesRun)
+	if err := c.removeHolders(ctx, hosted, nodesRun); err != nil || !c.onlyNodes() {
+		return err // the controllers of volumes run on nodes
+	}
+	return c.removeNodes(ctx, hosted)
+}
+
+// karpenterTermination is the annotation with the time after which Karpenter terminates an instance although its node is not
+// drained yet.
+const karpenterTermination = "karpenter.sh/nodeclaim-termination-timestamp"
+
+// removeNodes deletes the NodePools of Karpenter, and then the nodes, without waiting for their pods: nothing of the cluster
+// remains. Karpenter deletes the launch templates with an EC2NodeClass after its last node.
+func (c *cloudResources) removeNodes(ctx context.Context, hosted client.Client) error {
+	for _, objs := range [][]unstructured.Unstructured{c.pools, c.classes} {
+		for i := range objs {
+			if err := reconcile.Delete(ctx, hosted, &objs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range c.nodes {
+		claim := &c.nodes[i]
+		if claim.GetAnnotations()[karpenterTermination] == "" {
+			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, karpenterTermination, claim.GetCreationTimestamp().UTC().Format(time.RFC3339))
+			if err := hosted.Patch(ctx, claim, client.RawPatch(types.MergePatchType, []byte(patch))); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("annotating NodeClaim %s: %w", claim.GetName(), err)
+			}
+		}
+		if err := reconcile.Delete(ctx, hosted, claim); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeSnapshots deletes VolumeSnapshots, whose controller deletes their contents. A content without a VolumeSnapshot is

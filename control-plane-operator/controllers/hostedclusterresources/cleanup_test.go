@@ -384,3 +384,93 @@ func TestCleanupCrashConsistency(t *testing.T) {
 		return s
 	})
 }
+
+// withNodesOnDemand adds a NodePool of Karpenter, a node and the EC2NodeClass to the cluster.
+func withNodesOnDemand(t testing.TB) *testEnv {
+	w := inTheCloud(t)
+	w.onDemand()
+	for _, kind := range []schema.GroupVersionKind{nodePoolKind, nodeClaimKind, nodeClassKind} {
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(kind)
+		obj.SetName(karpenterDefault)
+		obj.SetFinalizers([]string{"karpenter.sh/termination"})
+		w.must(w.hosted.Admin().Create(t.Context(), obj))
+	}
+	return w
+}
+
+// karpenter simulates Karpenter: it terminates the instances of NodeClaims, and deletes an EC2NodeClass after the last one.
+func (w *testEnv) karpenter(ctx context.Context) error {
+	if err := w.cloud(ctx); err != nil {
+		return err
+	}
+	for _, kind := range []schema.GroupVersionKind{nodePoolKind, nodeClaimKind, nodeClassKind} {
+		claims := listOf(nodeClaimKind)
+		if err := w.hosted.Admin().List(ctx, claims); err != nil {
+			return err
+		}
+		list := listOf(kind)
+		if err := w.hosted.Admin().List(ctx, list); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			obj := &list.Items[i]
+			if obj.GetDeletionTimestamp() == nil || kind == nodeClassKind && len(claims.Items) > 0 {
+				continue
+			}
+			obj.SetFinalizers(nil)
+			if err := w.hosted.Admin().Update(ctx, obj); client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestNodesOnDemandAreDeletedAfterTheVolumes(t *testing.T) {
+	w := withNodesOnDemand(t)
+	w.deleted(true)
+	claim := func() (there, deleted bool) {
+		t.Helper()
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(nodeClaimKind)
+		err := w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: karpenterDefault}, obj)
+		w.must(client.IgnoreNotFound(err))
+		return err == nil, err == nil && obj.GetDeletionTimestamp() != nil
+	}
+	w.reconcileOnce()
+	w.reconcileOnce()
+	if _, deleted := claim(); deleted {
+		t.Error("a node was deleted while a volume needs its controllers")
+	}
+	for range 10 {
+		w.must(w.cloud(t.Context()))
+		w.clock.Step(cleanupInterval)
+		w.reconcileOnce()
+	}
+	if there, deleted := claim(); !there || !deleted {
+		t.Errorf("the volumes are gone; the node exists: %v, is being deleted: %v", there, deleted)
+	}
+	if text := w.conditionText(destroyed); !strings.Contains(text, "NodeClaim "+karpenterDefault) {
+		t.Errorf("the condition is %q", text)
+	}
+}
+
+func TestCleanupOfNodesOnDemandCrashConsistency(t *testing.T) {
+	t.Parallel()
+	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
+		w := withNodesOnDemand(t)
+		w.deleted(false) // the user keeps load balancers and volumes
+		w.Calls = &crashtest.CallCounter{}
+		w.hosted.Calls = w.Calls
+		s := w.scenario()
+		s.OtherControllers = w.karpenter
+		s.Ready = func(context.Context) string {
+			if got := w.conditionText(destroyed); got != "True AsExpected: All is well" {
+				return got
+			}
+			return ""
+		}
+		return s
+	})
+}

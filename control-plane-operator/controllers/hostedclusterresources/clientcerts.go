@@ -3,6 +3,7 @@ package hostedclusterresources
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -45,6 +46,15 @@ func (r *Reconciler) approveJoining(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	claimed, err := r.claimedMachines(ctx, s)
+	if err != nil {
+		return err
+	}
+	onDemand, err := r.autoNodeSecret(ctx, s)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(machines, claimed)
 	tokens := &corev1.SecretList{}
 	if err := r.Client.List(ctx, tokens, client.InNamespace(s.hcp.Namespace), client.HasLabels{hyperv1.BootstrapTokenLabel}); err != nil {
 		return fmt.Errorf("listing bootstrap tokens: %w", err)
@@ -52,8 +62,11 @@ func (r *Reconciler) approveJoining(ctx context.Context, s *scope) error {
 	for i := range pending {
 		csr := &pending[i]
 		asked, why := joiningMachine(csr, tokens.Items, machines, r.Clock.Now())
+		if onDemand != nil && tokenOf(csr) == string(onDemand.Data[names.AutoNodeTokenID]) {
+			asked, why = joiningOnDemand(csr, claimed, r.Clock.Now())
+		}
 		if why == "" {
-			if why, err = r.claim(ctx, s, asked, machines); err != nil {
+			if why, err = r.claim(ctx, s, asked, all); err != nil {
 				return err
 			}
 		}

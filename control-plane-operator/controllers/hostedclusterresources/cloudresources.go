@@ -26,16 +26,30 @@ type cloudResources struct {
 	claims    []corev1.PersistentVolumeClaim
 	volumes   []corev1.PersistentVolume
 	snapshots []unstructured.Unstructured
+	// pools are the NodePools of Karpenter, nodes its NodeClaims, and classes its EC2NodeClasses, which have launch templates.
+	pools, nodes, classes []unstructured.Unstructured
 }
 
 func (c *cloudResources) empty() bool {
+	return c.onlyNodes() && len(c.pools)+len(c.nodes)+len(c.classes) == 0
+}
+
+// onlyNodes reports whether nothing else is left than nodes on demand.
+func (c *cloudResources) onlyNodes() bool {
 	return len(c.services)+len(c.ingresses)+len(c.claims)+len(c.volumes)+len(c.snapshots) == 0
 }
 
 // findCloudResources searches the hosted cluster. An operator with permissions of an earlier version may not search yet.
 func (r *Reconciler) findCloudResources(ctx context.Context, s *scope) error {
 	found := &cloudResources{}
-	for _, list := range []func(context.Context, client.Client) error{found.listServices, found.listIngresses, found.listVolumes, found.listSnapshots} {
+	lists := []func(context.Context, client.Client) error{found.listServices, found.listIngresses, found.listVolumes, found.listSnapshots}
+	if s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != yes {
+		lists = nil // the user keeps them
+	}
+	if s.hcp.Spec.AutoNode.Karpenter() != nil {
+		lists = append(lists, found.listNodes)
+	}
+	for _, list := range lists {
 		if err := list(ctx, s.hosted.client); apierrors.IsForbidden(err) {
 			return nil
 		} else if err != nil {
@@ -129,6 +143,22 @@ func (c *cloudResources) listSnapshots(ctx context.Context, from client.Client) 
 	return nil
 }
 
+// listNodes lists the nodes on demand, and the NodePools that would create them again.
+func (c *cloudResources) listNodes(ctx context.Context, from client.Client) error {
+	for into, kind := range map[*[]unstructured.Unstructured]schema.GroupVersionKind{&c.pools: nodePoolKind, &c.nodes: nodeClaimKind, &c.classes: nodeClassKind} {
+		list := listOf(kind)
+		err := from.List(ctx, list)
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			continue // Karpenter has never run
+		}
+		if err != nil {
+			return fmt.Errorf("listing %ss: %w", kind.Kind, err)
+		}
+		*into = list.Items
+	}
+	return nil
+}
+
 const snapshotGroup = "snapshot.storage.k8s.io"
 
 func field(obj *unstructured.Unstructured, path ...string) string {
@@ -159,6 +189,8 @@ const (
 	typeLoadBalancer = "load balancer"
 	typeVolume       = "volume"
 	typeSnapshot     = "snapshot"
+	typeInstance     = "instance"
+	typeTemplate     = "launch templates"
 )
 
 // newLeftover describes a resource by its object if its ID is not known.
@@ -200,6 +232,13 @@ func (c *cloudResources) leftovers() []leftover {
 		if claim.Spec.VolumeName == "" {
 			all = append(all, newLeftover("EC2", typeVolume, "", "PersistentVolumeClaim "+claim.Namespace+"/"+claim.Name, ""))
 		}
+	}
+	for i := range c.nodes {
+		claim := readNodeClaim(&c.nodes[i])
+		all = append(all, newLeftover("EC2", typeInstance, claim.instance, "NodeClaim "+claim.name, ""))
+	}
+	for i := range c.classes {
+		all = append(all, newLeftover("EC2", typeTemplate, "", "EC2NodeClass "+c.classes[i].GetName(), ""))
 	}
 	for i := range c.snapshots {
 		content := &c.snapshots[i]

@@ -40,6 +40,8 @@ type Options struct {
 	Refused func(why map[string]string)
 	// ReadLog reads a line of a pod's log; nil for the usual way.
 	ReadLog func(ctx context.Context, config *rest.Config, namespace, pod string) error
+	// Instances is nil if there are no nodes on demand.
+	Instances Instances
 	// Open makes a client of the hosted cluster; nil for the usual one.
 	Open func(*rest.Config) (client.WithWatch, error)
 }
@@ -84,6 +86,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "watches", Run: r.ensureWatches},
 		{Name: "CA rollout", Run: r.awaitNodes},
 		{Name: "pod network", Run: r.ensurePodNetwork},
+		{Name: "nodes on demand", Run: r.ensureAutoNode},
 	}
 	for _, p := range contents() {
 		parts = append(parts, reconcile.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})
@@ -92,6 +95,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "machines", Run: r.checkMachines},
 		{Name: "API server", Run: r.connect},
 		{Name: "permissions", Run: r.ensurePermissions},
+		{Name: "NodeClaims", Run: r.findNodeClaims},
 		reconcile.Group(parts...),
 	}
 	cleaning := []reconcile.Step[*scope]{
@@ -112,7 +116,7 @@ func (r *Reconciler) controller() *Controller {
 		},
 		Store: r.Status, Conditions: ownedConditions,
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
-			return statusPart{NodeCount: hcp.Status.NodeCount, RemainingCloudResources: hcp.Status.RemainingCloudResources, NodeAccess: hcp.Status.NodeAccess}
+			return statusPart{NodeCount: hcp.Status.NodeCount, AutoNode: hcp.Status.AutoNode, RemainingCloudResources: hcp.Status.RemainingCloudResources, NodeAccess: hcp.Status.NodeAccess}
 		},
 		Summary:     summary,
 		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.invalidatePermissions(s, report) },
@@ -133,6 +137,12 @@ type scope struct {
 	// nodesVersion, servingVersion and joinVersion are the resourceVersions at which watches of them begin.
 	// Set by countNodes, approveServing and approveJoining.
 	nodesVersion, servingVersion, joinVersion string
+	// claims are the nodes on demand, and claimsVersion is the resourceVersion at which a watch of them begins. Set by
+	// findNodeClaims.
+	claims        []nodeClaim
+	claimsVersion string
+	// node is what nodes on demand are made from. Set by ensureAutoNode.
+	node *nodeOnDemand
 	// following are the Machines that may have to follow a change of the access mode. Set by checkMachines.
 	following []clusterv1.Machine
 	// cloud has what the hosted cluster created in the cloud, nil if that is not known. Set by findCloudResources.
@@ -152,7 +162,8 @@ func (s *scope) requeueAfter(after time.Duration) {
 
 // cleaning is true if the cluster is to be emptied before its API server is deleted.
 func (s *scope) cleaning() bool {
-	return s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes && s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes
+	return s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes &&
+		(s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes || s.hcp.Spec.AutoNode.Karpenter() != nil)
 }
 
 const yes = "true"

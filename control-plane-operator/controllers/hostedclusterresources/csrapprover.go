@@ -73,36 +73,83 @@ type joining struct {
 // joiningMachine returns the content of a request for a new node's client certificate, or the reason for a rejection.
 // The requestor's token was created for one Machine, and the certificate must have a name of that Machine.
 func joiningMachine(csr *certificatesv1.CertificateSigningRequest, tokens []corev1.Secret, machines []clusterv1.Machine, now time.Time) (joining, string) {
-	id, isToken := strings.CutPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix)
-	if !isToken || !slices.Contains(csr.Spec.Groups, bootstrapapi.BootstrapDefaultGroup) {
-		return joining{}, "it is not from a bootstrap token"
-	}
-	asked, why := parse(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth)
+	id, asked, why := joiningRequest(csr)
 	if why != "" {
 		return joining{}, why
 	}
-	node, isNode := strings.CutPrefix(asked.Subject.CommonName, nodeUser)
-	if !isNode || !isOf(asked, node) {
-		return joining{}, "its subject is not a node"
-	}
-	if len(asked.EmailAddresses)+len(asked.URIs)+len(asked.DNSNames)+len(asked.IPAddresses) > 0 {
-		return joining{}, "it has more than the name of the node"
-	}
-	m := machineOf(id, tokens, machines, now)
-	switch {
-	case m == nil:
+	asked.machine = machineOf(id, tokens, machines, now)
+	if asked.machine == nil {
 		return joining{}, "no Machine has the token " + id
+	}
+	return asked.ifAllowed(now)
+}
+
+// joiningOnDemand does the same for a node on demand. All of them share a token: the name in the certificate decides which of
+// the machines it is, and the machine must not have joined.
+func joiningOnDemand(csr *certificatesv1.CertificateSigningRequest, machines []clusterv1.Machine, now time.Time) (joining, string) {
+	_, asked, why := joiningRequest(csr)
+	if why != "" {
+		return joining{}, why
+	}
+	for i := range machines {
+		if slices.Contains(nodeNames(&machines[i]), asked.node) {
+			if asked.machine != nil {
+				return joining{}, "two NodeClaims have the instance " + asked.node
+			}
+			asked.machine = &machines[i]
+		}
+	}
+	if asked.machine == nil {
+		return joining{}, "no NodeClaim has a running instance " + asked.node
+	}
+	return asked.ifAllowed(now)
+}
+
+// tokenOf returns the ID of the bootstrap token with which the request was made, or "".
+func tokenOf(csr *certificatesv1.CertificateSigningRequest) string {
+	id, isToken := strings.CutPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix)
+	if !isToken {
+		return ""
+	}
+	return id
+}
+
+// joiningRequest returns the ID of the token, the node and the key of a request for a new node's client certificate, or the
+// reason for a rejection.
+func joiningRequest(csr *certificatesv1.CertificateSigningRequest) (token string, asked joining, why string) {
+	token = tokenOf(csr)
+	if token == "" || !slices.Contains(csr.Spec.Groups, bootstrapapi.BootstrapDefaultGroup) {
+		return "", joining{}, "it is not from a bootstrap token"
+	}
+	request, why := parse(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth)
+	if why != "" {
+		return "", joining{}, why
+	}
+	node, isNode := strings.CutPrefix(request.Subject.CommonName, nodeUser)
+	if !isNode || !isOf(request, node) {
+		return "", joining{}, "its subject is not a node"
+	}
+	if len(request.EmailAddresses)+len(request.URIs)+len(request.DNSNames)+len(request.IPAddresses) > 0 {
+		return "", joining{}, "it has more than the name of the node"
+	}
+	sum := sha256.Sum256(request.RawSubjectPublicKeyInfo)
+	return token, joining{node: node, key: hex.EncodeToString(sum[:])}, ""
+}
+
+// ifAllowed returns the reason for a rejection if the Machine may not join, or not as this node.
+func (j joining) ifAllowed(now time.Time) (joining, string) {
+	m := j.machine
+	switch {
 	case !m.DeletionTimestamp.IsZero():
 		return joining{}, fmt.Sprintf("Machine %s is being deleted", m.Name)
 	case m.Status.NodeRef.IsDefined():
 		return joining{}, fmt.Sprintf("Machine %s has joined as node %s", m.Name, m.Status.NodeRef.Name)
 	case now.After(provisioned(m).Add(joinWithin)):
 		return joining{}, fmt.Sprintf("Machine %s has not joined within %s", m.Name, joinWithin)
-	case !slices.Contains(nodeNames(m), node):
-		return joining{}, fmt.Sprintf("%s is not a name of Machine %s, which has %v", node, m.Name, nodeNames(m))
+	case !slices.Contains(nodeNames(m), j.node):
+		return joining{}, fmt.Sprintf("%s is not a name of Machine %s, which has %v", j.node, m.Name, nodeNames(m))
 	}
-	sum := sha256.Sum256(asked.RawSubjectPublicKeyInfo)
-	return joining{node: node, key: hex.EncodeToString(sum[:]), machine: m}, ""
+	return j, ""
 }
 
 // machineOf returns the Machine that a token was created for. It uses the Secret in this namespace, because the hosted

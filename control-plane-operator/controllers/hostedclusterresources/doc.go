@@ -6,6 +6,7 @@
 //	                                       nodeaccess.go
 //	  API server    the connection ►     clustercache.go    API server
 //	  permissions   of this operator        permissions.go  search        of cloud resources       cloudresources.go
+//	  NodeClaims    nodes on demand            autonode.go
 //	  then, independent of each other:                    permissions   including the ones to delete
 //	    client certificates of nodes        clientcerts.go admission     rejects new load balancers and volumes
 //	    serving certificates of nodes      servingcerts.go cloud resources  deleted; CloudResourcesDestroyed lists
@@ -21,6 +22,8 @@
 //	                                        carollout.go
 //	    pod network  flannel, if the release has it
 //	                                     podnetwork.go
+//	    nodes on demand   Karpenter's kinds, default EC2NodeClass and NodePool
+//	                                           autonode.go
 //	    contents     sets of objects:         contents.go
 //	      api-endpoints, cluster-info        endpoints.go
 //	      node-authorities                 authorities.go

@@ -32,6 +32,11 @@ func (r *Reconciler) approveServing(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	claimed, err := r.claimedMachines(ctx, s)
+	if err != nil {
+		return err
+	}
+	machines = append(machines, claimed...)
 	for i := range pending {
 		machine, why := servingMachine(&pending[i], machines)
 		if machine == "" {

@@ -56,7 +56,7 @@ func relevant(hcp *hyperv1.HostedControlPlane) any {
 // isRelevantSecret reports whether a Secret is a credential for the hosted cluster, or copied into it.
 func isRelevantSecret(obj client.Object) bool {
 	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||
-		slices.Contains([]string{names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.PodIdentityWebhookCertificate, names.PullSecret}, obj.GetName())
+		slices.Contains([]string{names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.PodIdentityWebhookCertificate, names.PullSecret, names.AutoNode}, obj.GetName())
 }
 
 func controlPlanes(ctx context.Context, c client.Client, namespace string) []ctrl.Request {

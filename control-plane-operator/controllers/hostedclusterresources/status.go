@@ -10,11 +10,12 @@ import (
 )
 
 // ownedConditions are the conditions that this controller writes.
-var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate, hyperv1.PodNetworkInstalled}
+var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate, hyperv1.PodNetworkInstalled, hyperv1.AutoNodeEnabled}
 
 // statusPart has the fields of the status that this controller writes.
 type statusPart struct {
 	NodeCount               *int32                       `json:"nodeCount,omitempty"`
+	AutoNode                *hyperv1.AutoNodeStatus      `json:"autoNode,omitempty"`
 	RemainingCloudResources []hyperv1.LeftBehindResource `json:"remainingCloudResources,omitempty"`
 	NodeAccess              *hyperv1.NodeAccessRecord    `json:"nodeAccess,omitempty"`
 }

@@ -77,6 +77,10 @@ var scheme = func() *runtime.Scheme {
 	}
 	s.AddKnownTypeWithName(apiServiceKind, &unstructured.Unstructured{})
 	s.AddKnownTypeWithName(apiServiceKind.GroupVersion().WithKind("APIServiceList"), &unstructured.UnstructuredList{})
+	for _, kind := range []schema.GroupVersionKind{nodePoolKind, nodeClaimKind, nodeClassKind} {
+		s.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
+		s.AddKnownTypeWithName(listOf(kind).GroupVersionKind(), &unstructured.UnstructuredList{})
+	}
 	return s
 }()
 
@@ -363,7 +367,7 @@ func (w *testEnv) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 	hcp := w.hcp(w.t.Context())
 	writer := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
 		status := hcp.DeepCopy().Status
-		status.NodeCount, status.RemainingCloudResources, status.NodeAccess = nil, nil, nil
+		status.NodeCount, status.RemainingCloudResources, status.NodeAccess, status.AutoNode = nil, nil, nil, nil
 		for _, condition := range ownedConditions {
 			meta.RemoveStatusCondition(&status.Conditions, condition)
 		}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // bootstrapTokenID is the pattern of the ids of bootstrap tokens. Package k8s.io/cluster-bootstrap/token/util has the same one, beside others
@@ -40,6 +41,13 @@ func desiredTokens(r *Reconciler, ctx context.Context, s *scope) ([]client.Objec
 			tokens = append(tokens, token)
 		}
 	}
+	onDemand, err := r.autoNodeToken(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if onDemand != nil {
+		tokens = append(tokens, onDemand)
+	}
 	slices.SortFunc(tokens, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return tokens, nil
 }
@@ -56,5 +64,20 @@ func inside(secret *corev1.Secret, now time.Time) *corev1.Secret {
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: bootstrapapi.BootstrapTokenSecretPrefix + id},
 		Type:       corev1.SecretTypeBootstrapToken,
 		Data:       secret.Data,
+	}
+}
+
+// tokenOnDemand returns the token in the Secret of the nodes on demand, as a token that is valid until then.
+func tokenOnDemand(secret *corev1.Secret, ends time.Time) *corev1.Secret {
+	return &corev1.Secret{
+		Type: corev1.SecretTypeBootstrapToken,
+		Data: map[string][]byte{
+			bootstrapapi.BootstrapTokenIDKey:               secret.Data[names.AutoNodeTokenID],
+			bootstrapapi.BootstrapTokenSecretKey:           secret.Data[names.AutoNodeTokenSecret],
+			bootstrapapi.BootstrapTokenExpirationKey:       []byte(ends.UTC().Format(time.RFC3339)),
+			bootstrapapi.BootstrapTokenUsageAuthentication: []byte("true"),
+			bootstrapapi.BootstrapTokenExtraGroupsKey:      []byte(bootstrapapi.BootstrapDefaultGroup + ":" + names.AutoNode),
+			bootstrapapi.BootstrapTokenDescriptionKey:      []byte("nodes on demand"),
+		},
 	}
 }

@@ -37,6 +37,7 @@ func (r *Reconciler) ensureWatches(_ context.Context, s *scope) error {
 	added := func(t watch.EventType) bool { return t == watch.Added }
 	r.ensureWatch(s, "requests", added, requestsMetadata(), s.servingVersion, ofKubeletServing)
 	r.ensureWatch(s, "joins", added, requestsMetadata(), s.joinVersion, ofKubeletClient)
+	r.ensureWatch(s, "nodeclaims", func(watch.EventType) bool { return true }, claimsMetadata(), s.claimsVersion)
 	r.ensureMonitor(s)
 	return nil
 }
@@ -45,6 +46,13 @@ func (r *Reconciler) ensureWatches(_ context.Context, s *scope) error {
 func requestsMetadata() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequestList"))
+	return list
+}
+
+// claimsMetadata is a list of NodeClaims that has only their metadata.
+func claimsMetadata() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(listOf(nodeClaimKind).GroupVersionKind())
 	return list
 }
 

@@ -2,6 +2,7 @@ package hostedcluster
 
 import (
 	"context"
+	"crypto/rand"
 	"net/netip"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/autonode"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterconditions"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
@@ -120,6 +122,7 @@ type Reconciler struct {
 	infraIDs infraid.Reservations
 	users    publishedsecrets.Publisher
 	releases clusterrelease.Checker
+	onDemand autonode.Writer
 	teardown *teardown.Manager
 }
 
@@ -129,6 +132,7 @@ func newReconciler(o Options) *Reconciler {
 		apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), oidc: oidc.NewPublisher(o.Documents, o.Clock, o.DocumentsAge),
 	}
 	r.capi = clusterapi.Manager{Client: o.Client, Applier: r.apply, GenerateCertificate: o.GenerateCertificate}
+	r.onDemand = autonode.Writer{Reader: o.Reader, Applier: r.apply, Random: rand.Reader}
 	r.infraIDs = infraid.Reservations{Client: o.Client, Reader: o.Reader, Applier: r.apply, Clock: o.Clock, Namespace: o.Namespace}
 	r.users = publishedsecrets.Publisher{Client: o.Client, Reader: o.Reader, Applier: r.apply}
 	r.teardown = &teardown.Manager{
@@ -184,6 +188,7 @@ func (r *Reconciler) controller() *Controller {
 			reconcile.Step[*scope]{Name: "network policies", Run: r.ensurePolicies},
 			reconcile.Step[*scope]{Name: "Cluster API objects", Run: r.ensureCluster},
 			reconcile.Step[*scope]{Name: "Cluster API controllers", Run: r.ensureWorkers},
+			reconcile.Step[*scope]{Name: "nodes on demand", Run: r.ensureAutoNode},
 			reconcile.Step[*scope]{Name: "kubeconfigs and passwords for users", Run: r.ensurePublishedSecrets},
 		),
 	}
@@ -314,6 +319,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		s.hc.Status.ControlPlaneEndpoint = s.hcp.Status.ControlPlaneEndpoint
 		s.hc.Status.Platform = s.hcp.Status.Platform
 		s.hc.Status.SecretEncryption = s.hcp.Status.SecretEncryption
+		s.hc.Status.AutoNode = s.hcp.Status.AutoNode
 	}
 	f := &clusterconditions.Facts{
 		HostedCluster: s.hc, ControlPlane: s.hcp, Endpoints: s.endpoints, Report: report, Steps: conditions,

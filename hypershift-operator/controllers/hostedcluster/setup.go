@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/autonode"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/discovery"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/isolation"
@@ -81,7 +82,7 @@ func AppliedObjects(others ...string) labels.Selector {
 	var values []string
 	for _, set := range append([]string{
 		setPullSecret, setSigningKey, setCredentials, setOperator, setCopies,
-		publishedsecrets.Set, clusterapi.ControllersSet, clusterapi.ClusterSet, isolation.PoliciesSet, isolation.LimitsSet,
+		publishedsecrets.Set, clusterapi.ControllersSet, clusterapi.ClusterSet, isolation.PoliciesSet, isolation.LimitsSet, autonode.Set,
 	}, others...) {
 		values = append(values, names.HypershiftOperator+"."+set)
 	}

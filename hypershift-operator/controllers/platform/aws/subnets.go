@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -24,7 +25,19 @@ func (r *Reconciler) poolSubnets(ctx context.Context, es *hyperv1.AWSEndpointSer
 		return nil, "", fmt.Errorf("listing the node pools of %s: %w", hc.Name, err)
 	}
 	want, note = desiredSubnets(pools.Items, es.Spec.SubnetIDs, !hc.DeletionTimestamp.IsZero())
+	if id := onDemandSubnet(hc); len(want) == 0 && id != "" {
+		want = []string{id}
+	}
 	return want, note, nil
+}
+
+// onDemandSubnet is the subnet of a cluster that may have nodes without node pools.
+func onDemandSubnet(hc *hyperv1.HostedCluster) string {
+	aws := hc.Spec.Platform.AWS
+	if hc.Spec.AutoNode.Karpenter() == nil || aws == nil || aws.CloudProviderConfig == nil || aws.CloudProviderConfig.Subnet == nil {
+		return ""
+	}
+	return ptr.Deref(aws.CloudProviderConfig.Subnet.ID, "")
 }
 
 // desiredSubnets is the union of the pools' subnets, sorted, and what the user

@@ -1,0 +1,284 @@
+package hostedclusterresources
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/nodeinstance"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+)
+
+const onDemandToken = "ondema"
+
+// instances are those of EC2 that run and have the tag of the cluster, by their IDs: the private names.
+type instances map[string]string
+
+func (i instances) DescribeInstances(_ context.Context, in *ec2.DescribeInstancesInput, _ ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error) {
+	out := &ec2.DescribeInstancesOutput{}
+	for _, id := range in.Filters[0].Values {
+		if name, runs := i[id]; runs {
+			out.Reservations = append(out.Reservations, types.Reservation{Instances: []types.Instance{{
+				InstanceId: aws.String(id), PrivateDnsName: aws.String(name), PrivateIpAddress: aws.String(nodeIP), LaunchTime: aws.Time(time.Now()),
+			}}})
+		}
+	}
+	return out, nil
+}
+
+// onDemand gives the cluster nodes on demand, and what the hypershift-operator writes for them.
+func (w *testEnv) onDemand() {
+	w.update(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.Platform.AWS.Region = "us-east-1"
+		hcp.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "a"}, {Key: names.ClusterTag("demo-x"), Value: names.ClusterTagValue}}
+		hcp.Spec.AutoNode = &hyperv1.AutoNode{Provisioner: hyperv1.ProvisionerConfig{Name: hyperv1.ProvisionerKarpenter, Karpenter: &hyperv1.KarpenterConfig{
+			Platform: hyperv1.AWSPlatform, AWS: &hyperv1.KarpenterAWSConfig{RoleARN: "arn:aws:iam::222222222222:role/karpenter"},
+		}}}
+	})
+	w.status(func(s *hyperv1.HostedControlPlaneStatus) {
+		s.Platform = &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: "sg-0a"}}
+	})
+	rel, err := w.releases.Resolve(w.t.Context(), oldImage, nil)
+	w.must(err)
+	w.releases.Put(fakerelease.With(rel, func(rel *release.Release) { rel.Components[names.Karpenter] = "registry/karpenter:1" }))
+	w.Create(w.t, secret(names.AutoNode, corev1.SecretTypeOpaque, map[string][]byte{
+		names.AutoNodeUserData: []byte("user data"), names.AutoNodeImage: []byte("ami-0a"), names.AutoNodeSubnets: []byte("subnet-0a,subnet-0b"),
+		names.AutoNodeTokenID: []byte(onDemandToken), names.AutoNodeTokenSecret: []byte("0123456789abcdef"),
+	}))
+}
+
+// With the real CRDs and permissions: the default objects are valid, a node that Karpenter has launched joins and no other one, and
+// a deleted cluster removes them.
+func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
+	t.Parallel()
+	a := startAPIServer(t)
+	running := instances{"i-0a": nodeName, "i-0b": otherNode}
+	a.reconciler.Instances = func(context.Context, *hyperv1.HostedControlPlane) (nodeinstance.API, error) { return running, nil }
+	a.onDemand()
+	for range 10 {
+		a.reconcileOnce()
+	}
+	master := a.client(a.as("test", masterGroup))
+	a.expectAutoNode(hyperv1.WaitingForAvailableReason)
+	class := a.object(master, nodeClassKind.Kind, karpenterDefault)
+	for path, want := range map[string]string{"userData": "user data", "instanceProfile": "demo-x-worker"} {
+		if got := field(class, "spec", path); got != want {
+			t.Errorf("%s of the EC2NodeClass is %q", path, got)
+		}
+	}
+	if tags, _, _ := unstructured.NestedStringMap(class.Object, "spec", "tags"); len(tags) != 1 || tags["team"] != "a" {
+		t.Errorf("its tags are %v", tags)
+	}
+	a.object(master, nodePoolKind.Kind, karpenterDefault)
+
+	karpenter := a.client(a.as(names.KarpenterUser))
+	operator := a.client(a.as(names.ControlPlaneOperatorUser, names.ControlPlaneOperatorGroup))
+	for _, c := range []struct {
+		who               client.Client
+		verb, group, kind string
+		want              bool
+	}{
+		{karpenter, "create", "karpenter.sh", "nodeclaims", true},
+		{karpenter, "patch", "karpenter.k8s.aws", "ec2nodeclasses/status", true},
+		{karpenter, "create", "", "pods/eviction", true},
+		{karpenter, "get", "", "secrets", false},
+		{karpenter, "create", "karpenter.sh", "nodepools", false},
+		{karpenter, "update", "certificates.k8s.io", "certificatesigningrequests/approval", false},
+		{karpenter, "patch", "apiextensions.k8s.io", "customresourcedefinitions", false},
+		{operator, "create", "karpenter.sh", "nodeclaims", false},
+		{operator, "delete", "karpenter.sh", "nodeclaims", true},
+		{operator, "delete", "apiextensions.k8s.io", "customresourcedefinitions", false},
+	} {
+		if got := a.may(c.who, c.verb, c.group, c.kind, "kube-system"); got != c.want {
+			t.Errorf("may %s %s: %v", c.verb, c.kind, got)
+		}
+	}
+
+	if a.hasToken(master) {
+		t.Error("the token is valid although no node is expected")
+	}
+	claim := a.claim(karpenter, "default-1", "i-0a")
+	a.reconcileOnce()
+	if !a.hasToken(master) {
+		t.Error("a node is expected, and there is no token")
+	}
+	a.requests(master, "of-the-node", nodeName)
+	a.requests(master, "of-an-instance-without-claim", otherNode)
+	a.requests(master, "of-no-instance", "ip-10-9-9-9.ec2.internal")
+	a.reconcileOnce()
+	for name, want := range map[string]bool{"of-the-node": true, "of-an-instance-without-claim": false, "of-no-instance": false} {
+		if got := a.isApproved(master, name); got != want {
+			t.Errorf("the request %s is approved: %v", name, got)
+		}
+	}
+	a.requests(master, "with-another-key", nodeName)
+	a.reconcileOnce()
+	if a.isApproved(master, "with-another-key") {
+		t.Error("one instance got two certificates")
+	}
+
+	a.must(unstructured.SetNestedField(claim.Object, nodeName, "status", "nodeName"))
+	a.must(karpenter.Status().Update(t.Context(), claim))
+	a.reconcileOnce()
+	if a.hasToken(master) {
+		t.Error("the node has joined, and the token is still valid")
+	}
+	hcp := &hyperv1.HostedControlPlane{}
+	a.must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
+	if n := hcp.Status.AutoNode; n == nil || *n.NodeCount != 1 || *n.NodeClaimCount != 1 || *n.VCPUs != 2 {
+		t.Errorf("the status counts %+v", n)
+	}
+
+	// The user keeps load balancers and volumes, but no instance may outlive its control plane.
+	a.deleted(false)
+	for range 5 {
+		a.reconcileOnce()
+	}
+	pools, claims := listOf(nodePoolKind), listOf(nodeClaimKind)
+	a.must(master.List(t.Context(), pools))
+	a.must(master.List(t.Context(), claims))
+	if len(pools.Items) != 0 {
+		t.Errorf("%d NodePools are left, and would create nodes", len(pools.Items))
+	}
+	if len(claims.Items) != 1 || claims.Items[0].GetDeletionTimestamp() == nil || claims.Items[0].GetAnnotations()[karpenterTermination] == "" {
+		t.Errorf("the NodeClaim is not being deleted: %v", claims.Items)
+	}
+	a.expectCondition(destroyed, "False "+hyperv1.CloudResourcesRemainingReason+": instance i-0a of NodeClaim default-1")
+	claims.Items[0].SetFinalizers(nil) // Karpenter has terminated the instance
+	a.must(master.Update(t.Context(), &claims.Items[0]))
+	a.reconcileOnce() // no finalizer of Karpenter keeps the EC2NodeClass
+	a.must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
+	if !meta.IsStatusConditionTrue(hcp.Status.Conditions, destroyed) {
+		t.Errorf("nothing is left, and the conditions are %v", hcp.Status.Conditions)
+	}
+}
+
+func (a *apiServer) object(c client.Client, kind, name string) *unstructured.Unstructured {
+	a.t.Helper()
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(nodePoolKind)
+	if kind == nodeClassKind.Kind {
+		obj.SetGroupVersionKind(nodeClassKind)
+	}
+	a.must(c.Get(a.t.Context(), client.ObjectKey{Name: name}, obj))
+	return obj
+}
+
+func (a *apiServer) expectAutoNode(reason string) {
+	a.t.Helper()
+	hcp := &hyperv1.HostedControlPlane{}
+	a.must(a.Admin().Get(a.t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
+	if c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AutoNodeEnabled); c == nil || c.Reason != reason || c.Status != metav1.ConditionFalse {
+		a.t.Fatalf("%s is %+v, want reason %s; the conditions are %v", hyperv1.AutoNodeEnabled, c, reason, hcp.Status.Conditions)
+	}
+}
+
+// claim is a NodeClaim whose instance Karpenter has launched.
+func (a *apiServer) claim(karpenter client.Client, name, id string) *unstructured.Unstructured {
+	a.t.Helper()
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"nodeClassRef": map[string]any{"group": nodeClassKind.Group, "kind": nodeClassKind.Kind, "name": karpenterDefault},
+		"requirements": []any{map[string]any{"key": corev1.LabelArchStable, "operator": "In", "values": []any{"amd64"}}},
+	}}}
+	obj.SetGroupVersionKind(nodeClaimKind)
+	obj.SetName(name)
+	obj.SetFinalizers([]string{"karpenter.sh/termination"})
+	a.must(karpenter.Create(a.t.Context(), obj))
+	obj.Object["status"] = map[string]any{"providerID": "aws:///us-east-1a/" + id, "capacity": map[string]any{"cpu": "2"}}
+	a.must(karpenter.Status().Update(a.t.Context(), obj))
+	return obj
+}
+
+func (a *apiServer) hasToken(c client.Client) bool {
+	a.t.Helper()
+	err := c.Get(a.t.Context(), client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: bootstrapapi.BootstrapTokenSecretPrefix + onDemandToken}, &corev1.Secret{})
+	a.must(client.IgnoreNotFound(err))
+	return err == nil
+}
+
+// requests is a request with the shared token, which the API server fills in as the user.
+func (a *apiServer) requests(master client.Client, name, node string) {
+	a.t.Helper()
+	csr := joins(a.t, func(r *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
+		r.Subject.CommonName = nodeUser + node
+	})
+	csr.Name = name
+	config := a.as(bootstrapapi.BootstrapUserPrefix+onDemandToken, bootstrapapi.BootstrapDefaultGroup)
+	a.must(a.client(config).Create(a.t.Context(), csr))
+}
+
+func (a *apiServer) isApproved(c client.Client, name string) bool {
+	a.t.Helper()
+	csr := &certificatesv1.CertificateSigningRequest{}
+	a.must(c.Get(a.t.Context(), client.ObjectKey{Name: name}, csr))
+	for _, condition := range csr.Status.Conditions {
+		if condition.Type == certificatesv1.CertificateApproved {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNodesOnDemandThatMayJoin(t *testing.T) {
+	at := func(name, node string) clusterv1.Machine {
+		m := waiting(name, "", node)
+		m.Spec.Bootstrap = clusterv1.Bootstrap{}
+		return *m
+	}
+	for name, c := range map[string]struct {
+		machines []clusterv1.Machine
+		why      string
+	}{
+		"an instance of a NodeClaim":        {[]clusterv1.Machine{at("a", nodeName), at("b", otherNode)}, ""},
+		"no instance has the name":          {[]clusterv1.Machine{at("b", otherNode)}, "no NodeClaim has a running instance " + nodeName},
+		"it has joined":                     {[]clusterv1.Machine{*joined(ptrTo(at("a", nodeName)), nodeName)}, "Machine a has joined as node " + nodeName},
+		"two NodeClaims claim the instance": {[]clusterv1.Machine{at("a", nodeName), at("b", nodeName)}, "two NodeClaims have the instance " + nodeName},
+		"it was launched long ago":          {[]clusterv1.Machine{*since(ptrTo(at("a", nodeName)), 3*time.Hour, 3*time.Hour)}, fmt.Sprintf("Machine a has not joined within %s", joinWithin)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, why := joiningOnDemand(joins(t, nil), c.machines, time.Now())
+			if why != c.why || (why == "") != (got.machine != nil) {
+				t.Errorf("%q (%v), want %q", why, got.machine, c.why)
+			}
+		})
+	}
+}
+
+func ptrTo(m clusterv1.Machine) *clusterv1.Machine { return &m }
+
+func TestNodesAreExpectedForAWhile(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		claim nodeClaim
+		want  bool
+	}{
+		"a new one":        {nodeClaim{created: metav1.NewTime(now)}, true},
+		"it has joined":    {nodeClaim{created: metav1.NewTime(now), node: nodeName}, false},
+		"it is deleted":    {nodeClaim{created: metav1.NewTime(now), deleted: ptrTime(now)}, false},
+		"it never joined":  {nodeClaim{created: metav1.NewTime(now.Add(-nodeExpected))}, false},
+		"just before that": {nodeClaim{created: metav1.NewTime(now.Add(time.Second - nodeExpected))}, true},
+	} {
+		if got := c.claim.isExpected(now); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func ptrTime(at time.Time) *metav1.Time { t := metav1.NewTime(at); return &t }

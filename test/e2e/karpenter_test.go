@@ -1,0 +1,99 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
+)
+
+// TestKarpenter gives a private cluster nodes on demand: a pod that fits on no node gets one, which joins through the endpoint and
+// is removed when it is idle. The deletion of the cluster, with another such node, leaves no instance.
+func TestKarpenter(t *testing.T) {
+	t.Parallel()
+	h := newHosted(t, "karpenter", on.Versions[0])
+	pushed, err := images.Push(t.Context(), images.Options{Registry: cluster.Registry, Progress: t.Output()}, images.Karpenter)
+	h.must(err)
+	h.hc.Spec.Release.Image, err = on.PushRelease(t.Context(), "v"+on.Versions[0]+"-karpenter", on.Versions[0], map[string]string{images.Karpenter: pushed[images.Karpenter]})
+	h.must(err)
+	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
+	// The network plugin of the machine image takes the pod ranges from the nodes.
+	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
+	h.create()
+	pool := h.nodePool("workers", 1) // for the components of the cluster, for which Karpenter would create a node, too
+	h.must(h.management.Create(t.Context(), pool))
+	h.available()
+	h.eventually("the machine of the pool is a node", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })
+	runAll(t, h.kubeconfig, []command{{name: "DNS runs", args: "rollout status deployment/coredns -n kube-system --timeout=60s", want: `successfully rolled out`}})
+	h.change(func(hc *hyperv1.HostedCluster) {
+		hc.Spec.AutoNode = &hyperv1.AutoNode{Provisioner: hyperv1.ProvisionerConfig{Name: hyperv1.ProvisionerKarpenter, Karpenter: &hyperv1.KarpenterConfig{
+			Platform: hyperv1.AWSPlatform, AWS: &hyperv1.KarpenterAWSConfig{RoleARN: hyperv1.RoleARN(h.customer.KarpenterRole)},
+		}}}
+	})
+	h.waitForCondition(hyperv1.AutoNodeEnabled, "True")
+
+	runAll(t, h.kubeconfig, []command{
+		{name: "create a Deployment", args: "apply -f -", stdin: onDemand(on.Images["pause"]), want: `deployment.apps/on-demand created`},
+	})
+	h.eventually("a pending pod gets a node", func(ctx context.Context) error { return h.nodesOnDemand(ctx, 1) })
+	runAll(t, h.kubeconfig, []command{
+		{name: "the pod runs", args: "rollout status deployment/on-demand --timeout=240s", want: `successfully rolled out`},
+		{name: "Karpenter knows the node", args: "get nodeclaims -o jsonpath={.items[*].status.conditions[?(@.type==\"Registered\")].status}", want: `^True$`, again: true},
+		{name: "scale to zero", args: "scale deployment/on-demand --replicas=0", want: `scaled`},
+	})
+	h.eventually("an idle node is removed", func(ctx context.Context) error { return h.nodesOnDemand(ctx, 0) })
+	h.eventually("only the instance of the pool is left", h.oneInstance)
+
+	runAll(t, h.kubeconfig, []command{{name: "scale up", args: "scale deployment/on-demand --replicas=1", want: `scaled`}})
+	h.eventually("the pod gets another node", func(ctx context.Context) error { return h.nodesOnDemand(ctx, 1) })
+}
+
+// onDemand is a Deployment whose pod runs on nodes on demand only.
+func onDemand(image string) string {
+	return strings.ReplaceAll(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: on-demand}
+spec:
+  selector: {matchLabels: {app: on-demand}}
+  template:
+    metadata: {labels: {app: on-demand}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      nodeSelector: {karpenter.sh/nodepool: default}
+      containers:
+      - name: pause
+        image: IMAGE
+        resources: {requests: {cpu: 200m}}
+`, "IMAGE", image)
+}
+
+// nodesOnDemand returns an error unless the status counts that many.
+func (h *hosted) nodesOnDemand(ctx context.Context, want int32) error {
+	if err := h.management.Get(ctx, key(h.hc), h.hc); err != nil {
+		return err
+	}
+	n := h.hc.Status.AutoNode
+	if n == nil || ptr.Deref(n.NodeCount, 0) != want || ptr.Deref(n.NodeClaimCount, 0) != want {
+		return fmt.Errorf("status.autoNode is %+v, want %d nodes", n, want)
+	}
+	return nil
+}
+
+func (h *hosted) oneInstance(ctx context.Context) error {
+	left, err := on.AWS.Leftovers(ctx, h.customer.Account)
+	instances := slices.DeleteFunc(left, func(r string) bool { return !strings.HasPrefix(r, "instance ") })
+	if err == nil && len(instances) != 1 {
+		return fmt.Errorf("account %s has %v", h.customer.Account, instances)
+	}
+	return err
+}

@@ -19,5 +19,5 @@ const (
 	AutoNodeInputs = "inputs"
 )
 
-// Karpenter sets this taint on its nodes until it has registered them. It rejects a node that starts without it.
+// KarpenterTaint is on the nodes of Karpenter until it has registered them. It rejects a node that starts without it.
 const KarpenterTaint = "karpenter.sh/unregistered"

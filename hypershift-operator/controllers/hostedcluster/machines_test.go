@@ -25,6 +25,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
 // clusterAPI is Cluster API, its provider and what makes machines of a node
@@ -163,6 +165,9 @@ func TestTheClusterAutoscalerRunsWhileANodePoolScales(t *testing.T) {
 	scaling := pool()
 	scaling.Spec.Replicas, scaling.Spec.AutoScaling = nil, &hyperv1.NodePoolAutoScaling{Min: ptr.To[int32](1), Max: 3}
 	w.Create(t, pullSecret(), privateCluster(), scaling)
+	w.releases.Put(fakerelease.With(fakerelease.Kubernetes(firstRelease, "1.35.4"), func(rel *release.Release) {
+		rel.Components[names.ClusterAutoscaler] = "example.test/cluster-autoscaler:1"
+	}))
 	pass := w.start()
 	w.run(t, pass, 5)
 	check := func(when string, want bool) {
@@ -180,21 +185,22 @@ func TestTheClusterAutoscalerRunsWhileANodePoolScales(t *testing.T) {
 	}
 	check("a node pool has autoScaling", true)
 
-	hc := &hyperv1.HostedCluster{}
-	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(privateCluster()), hc); err != nil {
-		t.Fatal(err)
+	annotate := func(annotations map[string]string) {
+		t.Helper()
+		hc, err := w.get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hc.Annotations = annotations
+		if err := w.Admin().Update(t.Context(), hc); err != nil {
+			t.Fatal(err)
+		}
 	}
-	hc.Annotations = map[string]string{hyperv1.DisableClusterAutoscalerAnnotation: "true"}
-	if err := w.Admin().Update(t.Context(), hc); err != nil {
-		t.Fatal(err)
-	}
+	annotate(map[string]string{hyperv1.DisableClusterAutoscalerAnnotation: "true"})
 	w.run(t, pass, 3)
 	check("the user has disabled it", false)
 
-	hc.Annotations = nil
-	if err := w.Admin().Update(t.Context(), hc); err != nil {
-		t.Fatal(err)
-	}
+	annotate(nil)
 	w.run(t, pass, 3)
 	check("the user has enabled it again", true)
 

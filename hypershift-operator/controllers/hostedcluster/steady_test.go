@@ -35,6 +35,7 @@ var reportedByControlPlane = map[string]metav1.ConditionStatus{
 	hyperv1.ClusterVersionReleaseAccepted:         metav1.ConditionTrue,
 	hyperv1.ClusterVersionRetrievedUpdates:        metav1.ConditionTrue,
 	hyperv1.ClusterVersionUpgradeable:             metav1.ConditionTrue,
+	hyperv1.PodNetworkInstalled:                   metav1.ConditionTrue,
 	hyperv1.ClusterVersionAvailable:               metav1.ConditionTrue,
 	// Calm is False for these.
 	hyperv1.HostedClusterDegraded:     metav1.ConditionFalse,
@@ -96,7 +97,7 @@ func TestSteadyState(t *testing.T) {
 		_, steady := reportedByControlPlane[condition]
 		if passing := map[string]bool{
 			hyperv1.AWSDefaultSecurityGroupDeleted: true, hyperv1.CloudResourcesDestroyed: true, // deletion
-			hyperv1.EtcdDataEncryptionUpToDate: true, hyperv1.EtcdBackupSucceeded: true, hyperv1.HostedClusterRestoredFromBackup: true, // not asked for
+			hyperv1.EtcdDataEncryptionUpToDate: true, hyperv1.EtcdBackupSucceeded: true, hyperv1.HostedClusterRestoredFromBackup: true, hyperv1.AutoNodeEnabled: true, // not asked for
 		}[condition]; steady == passing {
 			t.Errorf("%s is repeated, and the table does not say what is healthy", condition)
 		}

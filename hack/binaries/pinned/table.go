@@ -52,6 +52,13 @@ var (
 		ldflags: kubernetesVersion,
 		gib:     5,
 	}
+	// kubeletBefore has a module of its own, so that its dependencies do not cause builds of the servers.
+	kubeletBefore = &module{
+		dir:     "kubelet-1.35",
+		require: "k8s.io/kubernetes",
+		ldflags: kubernetesVersion,
+		gib:     3,
+	}
 	containerd = &module{
 		dir:     "containerd",
 		require: "github.com/containerd/containerd/v2",
@@ -189,6 +196,7 @@ var (
 		{name: "kube-controller-manager-1.35.4", file: "kube-controller-manager", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", minutes: 1},
 		{name: "kube-scheduler-1.35.4", file: "kube-scheduler", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-scheduler", minutes: 1},
 		{name: "kube-proxy-1.35.4", file: "kube-proxy", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-proxy", minutes: 1},
+		{name: "kubelet-1.35.4", file: "kubelet", module: kubeletBefore, pkg: "k8s.io/kubernetes/cmd/kubelet", minutes: 1},
 		{name: "containerd", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd", minutes: 2},
 		{name: "containerd-shim-runc-v2", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", minutes: 1},
 		{name: "ctr", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/ctr", minutes: 1},

@@ -182,6 +182,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.NodePoolStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodePortPublishingStrategy"):
 		return &hypershiftv1beta1.NodePortPublishingStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodePrograms"):
+		return &hypershiftv1beta1.NodeProgramsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeProgramsLayer"):
+		return &hypershiftv1beta1.NodeProgramsLayerApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodesInfo"):
 		return &hypershiftv1beta1.NodesInfoApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeVersion"):

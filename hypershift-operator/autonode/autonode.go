@@ -55,6 +55,8 @@ type Writer struct {
 	Applier *apply.Applier
 	// Random is where tokens come from.
 	Random io.Reader
+	// Releases reads the programs of nodes.
+	Releases release.Resolver
 }
 
 // Ensure writes the Secret.
@@ -64,13 +66,13 @@ func (w Writer) Ensure(ctx context.Context, c Cluster) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading Secret %s: %w", names.AutoNode, err)
 	}
-	data, err := w.userData(ctx, c, was.Data)
+	hcp := c.ControlPlane
+	image, _ := c.Release.BootImage(hyperv1.ArchitectureAMD64, hcp.Spec.Platform.AWS.Region) // the control-plane-operator reports that there is none
+	data, err := w.userData(ctx, c, image.UserDataFormat, was.Data)
 	if err != nil {
 		return err
 	}
-	hcp := c.ControlPlane
-	ami, _ := c.Release.AMI(hyperv1.ArchitectureAMD64, hcp.Spec.Platform.AWS.Region) // the control-plane-operator reports that there is none
-	data[names.AutoNodeImage] = []byte(ami)
+	data[names.AutoNodeImage] = []byte(image.AMI)
 	data[names.AutoNodeSubnets] = []byte(strings.Join(subnets(hcp, c.Pools), ","))
 	_, err = w.Applier.Apply(ctx, c.Plane.Set(Set, &corev1.SecretList{}), c.Plane.Secret(names.AutoNode, corev1.SecretTypeOpaque, data))
 	return err
@@ -83,17 +85,27 @@ func (w Writer) Remove(ctx context.Context, plane controlplane.Namespace) error 
 }
 
 // userData returns the user data and the token in it: those of before if they were made from the same.
-func (w Writer) userData(ctx context.Context, c Cluster, was map[string][]byte) (map[string][]byte, error) {
+func (w Writer) userData(ctx context.Context, c Cluster, format hyperv1.UserDataFormat, was map[string][]byte) (map[string][]byte, error) {
 	settings, err := clustersettings.Gather(ctx, w.Reader, c.ControlPlane)
 	if err != nil {
 		return nil, err
 	}
-	in := nodeconfig.Inputs{Cluster: &settings, Pool: nodeconfig.Config{Mirrors: mirrors(c.ControlPlane)}}
+	in := nodeconfig.Inputs{Cluster: &settings, Pool: nodeconfig.Config{Mirrors: mirrors(c.ControlPlane)}, Format: format, Version: "v" + c.Release.KubernetesVersion}
+	if in.Programs, err = w.programs(ctx, c); err != nil {
+		return nil, err
+	}
 	node := nodeconfig.Machine{Taints: []corev1.Taint{{Key: names.KarpenterTaint, Effect: corev1.TaintEffectNoExecute}}}
 	if err := nodeserver.Resolve(ctx, w.Reader, c.ControlPlane, &node); err != nil {
 		return nil, err
 	}
-	hash, err := in.Hash(c.Release.KubernetesVersion, node.Server, node.Advertised.String(), digest(node.CA), digest(node.ClientCA))
+	also := []string{c.Release.KubernetesVersion, node.Server, node.Advertised.String(), digest(node.CA), digest(node.ClientCA)}
+	if in.Programs != nil {
+		also = append(also, in.Programs.Digest)
+	}
+	if format == hyperv1.UserDataFormatCloudConfig {
+		also = append(also, string(format))
+	}
+	hash, err := in.Hash(also...)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +128,24 @@ func (w Writer) userData(ctx context.Context, c Cluster, was map[string][]byte) 
 	return map[string][]byte{
 		names.AutoNodeUserData: text, names.AutoNodeTokenID: []byte(id), names.AutoNodeTokenSecret: []byte(secret), names.AutoNodeInputs: []byte(hash),
 	}, nil
+}
+
+// programs returns the programs that nodes install, or nil if the release has none: then their image has them.
+func (w Writer) programs(ctx context.Context, c Cluster) (*hyperv1.NodePrograms, error) {
+	image := c.Release.Components[names.NodePrograms]
+	if image == "" {
+		return nil, nil //nolint:nilnil // a release without programs is valid
+	}
+	secret := &corev1.Secret{}
+	if err := w.Reader.Get(ctx, c.Plane.Key(names.PullSecret), secret); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", names.PullSecret, err)
+	}
+	programs, err := release.From(c.ControlPlane.Spec.ImageContentSources, w.Releases).NodePrograms(ctx, image, hyperv1.ArchitectureAMD64, secret.Data[corev1.DockerConfigJsonKey])
+	if err != nil {
+		return nil, err
+	}
+	programs.SandboxImage = c.Release.Components[names.PauseImage]
+	return programs, nil
 }
 
 func digest(text []byte) string {

@@ -3,6 +3,7 @@ package autonode
 import (
 	"bytes"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,11 +17,13 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig/nodeconfigtest"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
 const kubeconfig = `
@@ -68,7 +71,7 @@ func fixture(t *testing.T) (*crashtest.Cluster, Cluster) {
 			},
 			Status: hyperv1.HostedControlPlaneStatus{ControlPlaneEndpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 443}},
 		},
-		Release: &release.Release{Version: "1.36.3", KubernetesVersion: "1.36.3", BootImages: map[hyperv1.Architecture]map[string]string{hyperv1.ArchitectureAMD64: {"us-east-1": "ami-0a"}}},
+		Release: &release.Release{Version: "1.36.3", KubernetesVersion: "1.36.3", BootImages: map[hyperv1.Architecture]map[string]release.BootImage{hyperv1.ArchitectureAMD64: {"us-east-1": {AMI: "ami-0a"}}}},
 		Pools:   []hyperv1.NodePool{pool("subnet-0c"), pool("subnet-0a"), pool("subnet-0b")},
 	}
 }
@@ -78,7 +81,7 @@ func TestTheTokenChangesOnlyWithTheInputs(t *testing.T) {
 	secret := func() map[string][]byte {
 		t.Helper()
 		// Each reconcile is that of a new process.
-		writer := Writer{Reader: w.Client(), Applier: apply.New(w.Client(), w.Client().Scheme(), names.HypershiftOperator), Random: rand.Reader}
+		writer := Writer{Reader: w.Client(), Applier: apply.New(w.Client(), w.Client().Scheme(), names.HypershiftOperator), Random: rand.Reader, Releases: fakerelease.New()}
 		if err := writer.Ensure(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -90,8 +93,12 @@ func TestTheTokenChangesOnlyWithTheInputs(t *testing.T) {
 	}
 	first := secret()
 	token := string(first[names.AutoNodeTokenID]) + "." + string(first[names.AutoNodeTokenSecret])
-	if text := string(first[names.AutoNodeUserData]); !strings.Contains(text, "api.demo.hypershift.local") || !strings.Contains(text, names.KarpenterTaint) {
-		t.Errorf("the user data lacks the address of the endpoint, or the taint that Karpenter requires: %s", text)
+	node, err := nodeconfigtest.Read(first[names.AutoNodeUserData])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(node.Server, "api.demo.hypershift.local") || !slices.ContainsFunc(node.Taints, func(taint corev1.Taint) bool { return taint.Key == names.KarpenterTaint }) {
+		t.Errorf("the user data lacks the address of the endpoint, or the taint that Karpenter requires: %+v", node)
 	}
 	if len(token) != 23 {
 		t.Errorf("the token is %q", token)
@@ -110,5 +117,11 @@ func TestTheTokenChangesOnlyWithTheInputs(t *testing.T) {
 	third := secret()
 	if bytes.Equal(third[names.AutoNodeUserData], first[names.AutoNodeUserData]) || bytes.Equal(third[names.AutoNodeTokenID], first[names.AutoNodeTokenID]) {
 		t.Error("another version has the same user data, or the same token")
+	}
+
+	c.Release.Components = map[string]string{names.NodePrograms: "example.test/node-programs@sha256:" + strings.Repeat("a", 64)}
+	fourth := secret()
+	if node, err = nodeconfigtest.Read(fourth[names.AutoNodeUserData]); err != nil || !strings.Contains(node.Files["/etc/kubernetes/programs"], "v1.37.0") {
+		t.Errorf("nodes on demand do not install the programs of the release: %v", err)
 	}
 }

@@ -3,16 +3,15 @@
 //	ConfigMaps of a NodePool ─ Parse ─► Config ─┐
 //	settings of a HostedCluster ────────────────┴► Inputs ─ Encode ─► Secret node-config-<pool>-<hash>
 //	                                                │ Hash: the same for the same inputs, in every version of the operator
-//	Secret ─ Decode ─► Inputs, Machine ─ Render ─► Ignition, the user data of one machine
+//	Secret ─ Decode ─► Inputs, Machine ─ Render ─► model (render.go) ─► Ignition (ignition.go) or cloud-config (cloudconfig.go):
+//	                                                                   the user data of one machine
 //
 // Inputs are what users have specified, and not what is made from it: Render may change in a new version, and no node is replaced
 // for that. Parse refuses what is not supported, and its message names the alternative; it ignores nothing.
 //
 // # Requirements for machine images
 //
-// A machine image has Ignition (specification 3.4), systemd with its socket-proxyd, curl, ip, containerd 2 with its CRI plugin, a
-// kubelet in a directory of kubeletPath and a unit kubelet.service. Flatcar images of the image-builder project fulfil this.
-// User data adds the rest:
+// docs/node-images.md lists them. User data adds:
 //
 //	/etc/kubernetes/bootstrap.kubeconfig      address that the node forwards, and bootstrap token; removed once the node has joined
 //	/etc/kubernetes/pki/ca.crt                CA of the API server
@@ -28,6 +27,13 @@
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined
 //	hypershift-apiserver                      forwards the kubelet and the node's pods to the API server
+//
+// and, if the release has the programs of a node (programs.go):
+//
+//	/etc/kubernetes/programs                  version, layers and repositories, for programs.sh
+//	/etc/kubernetes/programs.sh               installs the programs before containerd starts; run by hypershift-programs
+//	/etc/kubernetes/containerd.toml           configuration of the release's containerd
+//	/etc/kubernetes/units                     units of the release's containerd and kubelet, which programs.sh installs
 //
 // There is no pull secret in user data: a node reads it from the cluster when it has joined.
 package nodeconfig

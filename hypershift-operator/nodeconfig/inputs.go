@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // Inputs are what the user data of all machines of a node pool is made from. They are gathered once, by the NodePool
@@ -16,6 +18,15 @@ type Inputs struct {
 	// Cluster has the settings of the HostedCluster for all of its nodes. It is nil in Inputs that an earlier version of the
 	// operator has stored: that version stored only the configuration of the pool.
 	Cluster *ClusterSettings
+
+	// The rest is not part of the Secret: each NodeBootstrap has it.
+
+	// Format is the format of the user data; empty: Ignition.
+	Format hyperv1.UserDataFormat
+	// Version is that of the kubelet, with a v, and Programs are those that the machine installs if its image does not have them.
+	// nil: its image has them.
+	Version  string
+	Programs *hyperv1.NodePrograms
 }
 
 // Keys of the Secret with the Inputs. An operator that does not know clusterKey still finds what it needs under poolKey.

@@ -112,7 +112,7 @@ func (p *parser) checkUnit(m manifest, unit types.Unit) {
 
 // ownUnits are the units that only Render writes.
 var ownUnits = []string{
-	joinedUnit, joinedPathUnit, apiServerUnit + ".socket", apiServerUnit + ".service", authoritiesUnit + ".timer", authoritiesUnit + ".service", joiningUnit,
+	joinedUnit, joinedPathUnit, apiServerUnit + ".socket", apiServerUnit + ".service", authoritiesUnit + ".timer", authoritiesUnit + ".service", joiningUnit, programsUnit,
 }
 
 // unitDirectories are the directories of systemd units, in order of precedence.
@@ -129,7 +129,7 @@ func replacesUnit(path string) bool {
 
 // isReserved reports whether Render may write to a path.
 func isReserved(path string) bool {
-	if slices.Contains([]string{bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, authoritiesFile, joiningFile, serverFile, environmentFile, trustFile}, path) || replacesUnit(path) {
+	if slices.Contains([]string{bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, authoritiesFile, joiningFile, serverFile, environmentFile, trustFile, programsFile, programsScriptFile, containerdConfigFile}, path) || replacesUnit(path) || strings.HasPrefix(path, programsUnitsFiles) {
 		return true
 	}
 	return strings.HasPrefix(path, registriesDirectory+"/") && strings.HasSuffix(path, "/"+hostsFile)

@@ -9,42 +9,60 @@ import (
 	ignition "github.com/coreos/ignition/v2/config/v3_4"
 	"github.com/coreos/ignition/v2/config/v3_4/types"
 	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Format is the format of the user data, as Cluster API names it.
-const Format = "ignition"
-
-// Render returns the user data of a machine. The same Inputs and Machine always have the same text. It returns a
-// *TooLargeError for user data that EC2 would refuse.
+// Render returns the user data of a machine, in the format of the Inputs. The same Inputs and Machine always have the same text.
+// It returns a *TooLargeError for user data that EC2 would refuse.
 func Render(in Inputs, m Machine) ([]byte, error) {
-	base, err := baseConfig(in, m)
+	c, err := model(in, m)
 	if err != nil {
 		return nil, err
+	}
+	if in.Format == hyperv1.UserDataFormatCloudConfig {
+		return renderCloudConfig(c)
+	}
+	return renderIgnition(c)
+}
+
+// Empty returns user data without effect.
+func Empty(format hyperv1.UserDataFormat) []byte {
+	if format == hyperv1.UserDataFormatCloudConfig {
+		return []byte(cloudConfigHeader)
+	}
+	return []byte(`{"ignition":{"version":"` + types.MaxVersion.String() + `"}}`)
+}
+
+// model returns the files, units and users of a machine: those of the user, overridden by those that make it a node. Both formats
+// are written from it. Its types are those of Ignition, because users write Ignition; see cloudConfig for the other format.
+func model(in Inputs, m Machine) (types.Config, error) {
+	base, err := baseConfig(in, m)
+	if err != nil {
+		return types.Config{}, err
 	}
 	var all types.Config
 	for _, raw := range in.Pool.Ignition {
-		text, err := json.Marshal(raw)
+		one, err := parseIgnition(raw)
 		if err != nil {
-			return nil, fmt.Errorf("reading a stored Ignition configuration: %w", err)
-		}
-		one, _, err := ignition.ParseCompatibleVersion(text)
-		if err != nil {
-			return nil, fmt.Errorf("reading a stored Ignition configuration: %w", err)
+			return types.Config{}, err
 		}
 		all = ignition.Merge(all, one)
 	}
-	all = ignition.Merge(all, base) // the last one takes precedence
-	if err := compressFiles(&all); err != nil {
-		return nil, err
-	}
-	text, err := compact(all)
+	return ignition.Merge(all, base), nil // the last one takes precedence
+}
+
+// parseIgnition reads a configuration that Parse has accepted.
+func parseIgnition(raw map[string]any) (types.Config, error) {
+	text, err := json.Marshal(raw)
 	if err != nil {
-		return nil, err
+		return types.Config{}, fmt.Errorf("reading a stored Ignition configuration: %w", err)
 	}
-	if len(text) > Limit {
-		return nil, tooLarge(len(text), all)
+	c, _, err := ignition.ParseCompatibleVersion(text)
+	if err != nil {
+		return types.Config{}, fmt.Errorf("reading a stored Ignition configuration: %w", err)
 	}
-	return text, nil
+	return c, nil
 }
 
 // baseConfig returns the files and units that make a machine a node.
@@ -64,7 +82,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	base := types.Config{Ignition: types.Ignition{Version: types.MaxVersion.String()}}
 	write := func(path string, mode int, content []byte) {
 		f := types.File{Node: types.Node{Path: path, Overwrite: ptr.To(true)}}
-		f.Mode, f.Contents = ptr.To(mode), inline(content)
+		f.Mode, f.Contents = ptr.To(mode), types.Resource{Source: ptr.To(dataURL(content))}
 		base.Storage.Files = append(base.Storage.Files, f)
 	}
 	write(bootstrapKubeconfigFile, 0o600, kubeconfig)
@@ -75,6 +93,13 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	write(credentialProvidersFile, 0o644, []byte(credentialProviders))
 	write(authoritiesFile, 0o755, []byte(authorities))
 	write(joiningFile, 0o755, []byte(joiningScript))
+	if in.Programs != nil {
+		write(programsFile, 0o644, []byte(programsEnvironment(in.Version, in.Programs)))
+		write(programsScriptFile, 0o755, []byte(programsScript))
+		write(containerdConfigFile, 0o644, []byte(containerdConfig(in.Programs)))
+		write(programsUnitsFiles+containerdUnit, 0o644, []byte(containerdService))
+		write(programsUnitsFiles+kubeletUnit, 0o644, []byte(kubeletService))
+	}
 	server, err := serverEnvironment(m.Server)
 	if err != nil {
 		return types.Config{}, err
@@ -90,7 +115,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	if env := environment(cluster); env != "" {
 		write(environmentFile, 0o600, []byte(env)) // the URL of a proxy may contain a password
 	}
-	base.Systemd.Units = units(m)
+	base.Systemd.Units = units(in, m)
 	for _, key := range cluster.SSHKeys() {
 		base.Passwd.Users = addKey(base.Passwd.Users, key)
 	}
@@ -105,10 +130,12 @@ func addKey(users []types.PasswdUser, key string) []types.PasswdUser {
 	return users
 }
 
-func units(m Machine) []types.Unit {
-	return []types.Unit{
-		{Name: containerdUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(containerdDropin)}}},
-		{Name: kubeletUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(kubeletDropin(m))}}},
+// units returns the units of a node. If the machine installs its programs, their unit enables and starts containerd and the
+// kubelet, of which the image may have no unit.
+func units(in Inputs, m Machine) []types.Unit {
+	containerd := types.Unit{Name: containerdUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(containerdDropin)}}}
+	kubelet := types.Unit{Name: kubeletUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(kubeletDropin(m))}}}
+	all := []types.Unit{
 		{Name: joinedPathUnit, Enabled: ptr.To(true), Contents: ptr.To(joinedPath)},
 		{Name: joinedUnit, Contents: ptr.To(joined)},
 		{Name: apiServerUnit + ".socket", Enabled: ptr.To(true), Contents: ptr.To(apiServerSocket(m.Advertised))},
@@ -117,7 +144,11 @@ func units(m Machine) []types.Unit {
 		{Name: authoritiesUnit + ".service", Contents: ptr.To(authoritiesService)},
 		{Name: joiningUnit, Enabled: ptr.To(true), Contents: ptr.To(joining)},
 	}
+	if in.Programs != nil {
+		for _, u := range []*types.Unit{&containerd, &kubelet} {
+			u.Enabled, u.Dropins[0].Contents = nil, ptr.To(programsDropin+*u.Dropins[0].Contents)
+		}
+		all = append(all, types.Unit{Name: programsUnit, Enabled: ptr.To(true), Contents: ptr.To(programsService)})
+	}
+	return append([]types.Unit{containerd, kubelet}, all...)
 }
-
-// Empty returns user data without effect.
-func Empty() []byte { return []byte(`{"ignition":{"version":"` + types.MaxVersion.String() + `"}}`) }

@@ -38,7 +38,7 @@ const (
 	// dropin sorts after the drop-ins of machine images.
 	dropin = "90-hypershift.conf"
 
-	kubeletPath = "/opt/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	kubeletPath = installed + ":/opt/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	// knownIdentity is where identity.sh writes its result.
 	knownIdentity = "/run/hypershift/identity"
 )
@@ -59,7 +59,8 @@ mkdir -p /run/hypershift
 printf 'NODE_NAME=%s\nPROVIDER_ID=aws:///%s/%s\n' "${name%% *}" "$zone" "$id" >` + knownIdentity + `
 ` + findCredentialProvider
 
-// kubeletDropin starts the kubelet with the settings that exist as flags only.
+// kubeletDropin starts the kubelet with the settings that exist as flags only. A drop-in of the machine image may set
+// KUBELET_EXTRA_ARGS.
 func kubeletDropin(m Machine) string {
 	args := []string{
 		"--config=" + kubeletFile,
@@ -84,7 +85,7 @@ EnvironmentFile=-` + environmentFile + `
 EnvironmentFile=-` + knownIdentity + `
 ExecStartPre=/bin/sh ` + identityFile + `
 ExecStart=
-ExecStart=/usr/bin/env kubelet ` + strings.Join(args, " ") + `
+ExecStart=/usr/bin/env kubelet ` + strings.Join(args, " ") + ` $KUBELET_EXTRA_ARGS
 Restart=always
 RestartSec=5
 `
@@ -103,13 +104,25 @@ PathExists=` + certificateFile + `
 WantedBy=multi-user.target
 `
 
-// joined creates the sentinel file of Cluster API, and removes the token, which is no longer needed.
-const joined = `[Service]
+// userDataCopies are the files in which cloud-init and Ignition keep user data, and with it the token: as it was read, decoded,
+// merged, and as a part of a Python object. Without that object, cloud-init reads the metadata again at the next boot, and
+// writes no file again, because the instance is the same.
+const userDataCopies = "/run/ignition.json" +
+	" /run/cloud-init/instance-data-sensitive.json /run/cloud-init/combined-cloud-config.json" +
+	" /var/lib/cloud/instances/*/user-data.txt /var/lib/cloud/instances/*/user-data.txt.i" +
+	" /var/lib/cloud/instances/*/cloud-config.txt /var/lib/cloud/instances/*/obj.pkl"
+
+// joined creates the sentinel file of Cluster API, and removes the token, which is no longer needed, with all copies of the user
+// data. It also runs at each later boot, after cloud-init.
+const joined = `[Unit]
+After=cloud-final.service
+[Service]
 Type=oneshot
 RemainAfterExit=yes
 ExecStart=/bin/mkdir -p /run/cluster-api
 ExecStart=/bin/touch /run/cluster-api/bootstrap-success.complete
 ExecStart=/bin/rm -f ` + bootstrapKubeconfigFile + `
+ExecStart=/bin/sh -c 'rm -f ` + userDataCopies + `'
 `
 
 // uninitialized keeps pods off the node until Cluster API has set the labels that a kubelet may not set. Cluster API removes

@@ -38,6 +38,7 @@ func NodePool(np *hyperv1.NodePool, hc *hyperv1.HostedCluster, d NodePoolDefault
 	errs = append(errs, nodeLabels(np.Spec.NodeLabels)...)
 	errs = append(errs, awsReferences(np.Spec.Platform.AWS)...)
 	errs = append(errs, metadataHopLimit(np.Annotations[hyperv1.MetadataHopLimitAnnotation])...)
+	errs = append(errs, userDataFormat(np.Annotations[hyperv1.UserDataFormatAnnotation], np.Spec.Platform.AWS.AMI)...)
 	return append(errs, nodePoolTags(np.Spec.Platform.AWS.ResourceTags, hc.Spec.Platform.AWS.ResourceTags, d.InstanceTags)...)
 }
 
@@ -81,6 +82,20 @@ func metadataHopLimit(value string) field.ErrorList {
 	}
 	at := field.NewPath("metadata", "annotations").Key(hyperv1.MetadataHopLimitAnnotation)
 	return field.ErrorList{nodePool.unsupported(at, value, "annotation %s is %q: set it to 1 or 2, or remove it", hyperv1.MetadataHopLimitAnnotation, value)}
+}
+
+// userDataFormat rejects an annotation without an image of the user: the release specifies the format of its own images.
+func userDataFormat(value, ami string) field.ErrorList {
+	at := field.NewPath("metadata", "annotations").Key(hyperv1.UserDataFormatAnnotation)
+	switch format := hyperv1.UserDataFormat(value); {
+	case value == "":
+		return nil
+	case format != hyperv1.UserDataFormatIgnition && format != hyperv1.UserDataFormatCloudConfig:
+		return field.ErrorList{nodePool.unsupported(at, value, "annotation %s is %q: set it to %s or %s, or remove it", hyperv1.UserDataFormatAnnotation, value, hyperv1.UserDataFormatIgnition, hyperv1.UserDataFormatCloudConfig)}
+	case ami == "":
+		return field.ErrorList{nodePool.unsupported(at, value, "annotation %s describes the image in platform.aws.ami, which is not set: set it, or remove the annotation", hyperv1.UserDataFormatAnnotation)}
+	}
+	return nil
 }
 
 // nodePoolText rejects control characters: values end up in systemd units and in

@@ -30,6 +30,9 @@ const (
 	KonnectivityServerImage = "konnectivity-server"
 	KonnectivityAgentImage  = "konnectivity-agent"
 	HAProxyImage            = "haproxy"
+	PauseImage              = "pause"
+	// NodePrograms is the image with the kubelet, the container runtime and the network plugins for nodes.
+	NodePrograms = "node-programs"
 )
 
 // RequiredImages are the images that every release must have. Without the tunnel server, kube-apiserver would connect to

@@ -123,20 +123,19 @@ var machineArchitectures = map[string]hyperv1.Architecture{
 
 // coreOSStream is the metadata of a stream of boot images.
 // https://github.com/coreos/stream-metadata-go
+// A region has one additional field, userDataFormat.
 type coreOSStream struct {
 	Architectures map[string]struct {
 		Images struct {
 			AWS struct {
-				Regions map[string]struct {
-					Image string `json:"image"`
-				} `json:"regions"`
+				Regions map[string]BootImage `json:"regions"`
 			} `json:"aws"`
 		} `json:"images"`
 	} `json:"architectures"`
 }
 
 // decodeBootImages reads the ConfigMap with the boot images.
-func decodeBootImages(text []byte) (map[hyperv1.Architecture]map[string]string, error) {
+func decodeBootImages(text []byte) (map[hyperv1.Architecture]map[string]BootImage, error) {
 	var configMap struct {
 		Data struct {
 			Stream string `json:"stream"`
@@ -149,12 +148,12 @@ func decodeBootImages(text []byte) (map[hyperv1.Architecture]map[string]string, 
 	if err := json.Unmarshal([]byte(configMap.Data.Stream), &stream); err != nil {
 		return nil, notRelease("its list of boot images has no stream that is JSON")
 	}
-	images := map[hyperv1.Architecture]map[string]string{}
+	images := map[hyperv1.Architecture]map[string]BootImage{}
 	for machine, arch := range stream.Architectures {
-		regions := map[string]string{}
+		regions := map[string]BootImage{}
 		for region, image := range arch.Images.AWS.Regions {
-			if image.Image != "" {
-				regions[region] = image.Image
+			if image.AMI != "" {
+				regions[region] = image
 			}
 		}
 		if known, ok := machineArchitectures[machine]; ok && len(regions) > 0 {

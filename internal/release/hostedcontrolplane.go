@@ -33,3 +33,8 @@ func (c *checked) Resolve(ctx context.Context, image string, pullSecret []byte) 
 	named.Image = image
 	return &named, nil
 }
+
+// NodePrograms implements Resolver.
+func (c *checked) NodePrograms(ctx context.Context, image string, arch hyperv1.Architecture, pullSecret []byte) (*hyperv1.NodePrograms, error) {
+	return c.resolver.NodePrograms(ctx, image, arch, pullSecret)
+}

@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"encoding/json"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -11,6 +12,9 @@ import (
 // anonymous. An error is an *Error.
 type Resolver interface {
 	Resolve(ctx context.Context, image string, pullSecret []byte) (*Release, error)
+	// NodePrograms returns where the layers of an image of a release, which is named by digest, can be fetched for machines of
+	// an architecture.
+	NodePrograms(ctx context.Context, image string, arch hyperv1.Architecture, pullSecret []byte) (*hyperv1.NodePrograms, error)
 }
 
 // A Release is the content of a release payload. It is shared and must not be changed.
@@ -26,8 +30,26 @@ type Release struct {
 	Architecture hyperv1.PayloadArchType
 	// Components has the images by name, as they are pulled.
 	Components map[string]string
-	// BootImages has the AMIs by architecture and region.
-	BootImages map[hyperv1.Architecture]map[string]string
+	// BootImages has the machine images by architecture and region.
+	BootImages map[hyperv1.Architecture]map[string]BootImage
+}
+
+// A BootImage is an image for machines.
+type BootImage struct {
+	// AMI is its identifier on AWS.
+	AMI string `json:"image"`
+	// UserDataFormat is the format of the user data that it reads. It is empty if the release does not specify it, as those of
+	// OpenShift, whose images read Ignition.
+	UserDataFormat hyperv1.UserDataFormat `json:"userDataFormat,omitempty"`
+}
+
+// UnmarshalJSON reads an object, or an AMI alone.
+func (b *BootImage) UnmarshalJSON(text []byte) error {
+	type plain BootImage
+	if json.Unmarshal(text, &b.AMI) == nil {
+		return nil
+	}
+	return json.Unmarshal(text, (*plain)(b))
 }
 
 // Missing returns the images, sorted by name, that a control plane needs and the release lacks. A cluster with an unmanaged
@@ -42,10 +64,10 @@ func (r *Release) Missing(etcd hyperv1.EtcdManagementType) []string {
 	return missing
 }
 
-// AMI returns the image for machines of an architecture and a region of AWS.
-func (r *Release) AMI(arch hyperv1.Architecture, region string) (string, bool) {
-	ami, ok := r.BootImages[arch][region]
-	return ami, ok
+// BootImage returns the image for machines of an architecture and a region of AWS.
+func (r *Release) BootImage(arch hyperv1.Architecture, region string) (BootImage, bool) {
+	image, ok := r.BootImages[arch][region]
+	return image, ok
 }
 
 // Carries reports whether the payload may have images for arch. It accepts a payload that does not specify its architecture.

@@ -111,8 +111,9 @@ func kubernetes() *payload.Description {
 	return &payload.Description{
 		Version:    "1.36.3",
 		Components: map[string]string{"etcd": "registry.example.test/etcd@" + someDigest, "kube-apiserver": "registry.example.test/kube-apiserver@" + someDigest},
-		BootImages: map[hyperv1.Architecture]map[string]string{
-			hyperv1.ArchitectureAMD64: {"us-east-1": "ami-a"}, hyperv1.ArchitectureARM64: {"us-east-1": "ami-b", "eu-west-1": "ami-c"},
+		BootImages: map[hyperv1.Architecture]map[string]release.BootImage{
+			hyperv1.ArchitectureAMD64: {"us-east-1": {AMI: "ami-a"}},
+			hyperv1.ArchitectureARM64: {"us-east-1": {AMI: "ami-b"}, "eu-west-1": {AMI: "ami-c", UserDataFormat: hyperv1.UserDataFormatCloudConfig}},
 		},
 	}
 }
@@ -140,11 +141,11 @@ func TestAReleaseHasTheContentOfItsPayload(t *testing.T) {
 		}
 	}
 	r := w.resolve(t, image, "")
-	if ami, ok := r.AMI(hyperv1.ArchitectureARM64, "eu-west-1"); ami != "ami-c" || !ok {
-		t.Errorf("AMI is %q", ami)
+	if image, ok := r.BootImage(hyperv1.ArchitectureARM64, "eu-west-1"); image.AMI != "ami-c" || !ok {
+		t.Errorf("the machine image is %+v", image)
 	}
-	if ami, ok := r.AMI(hyperv1.ArchitectureAMD64, "eu-west-1"); ok {
-		t.Errorf("AMI is %q, and there is none", ami)
+	if image, ok := r.BootImage(hyperv1.ArchitectureAMD64, "eu-west-1"); ok {
+		t.Errorf("the machine image is %+v, and there is none", image)
 	}
 }
 

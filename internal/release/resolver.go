@@ -34,6 +34,8 @@ type Registry struct {
 	answers *lru.Cache
 	// contents by digest, as *content.
 	contents *lru.Cache
+	// programs has the answers of NodePrograms for images by digest.
+	programs *lru.Cache
 	flights  singleflight.Group
 	// downloads limits parallel downloads: a payload may have a gibibyte, and more when it is unpacked.
 	downloads chan struct{}
@@ -47,7 +49,7 @@ func New(o Options) *Registry {
 	if o.Wait == 0 {
 		o.Wait = wait
 	}
-	return &Registry{Options: o, answers: lru.New(maxAnswers), contents: lru.New(maxContents), downloads: make(chan struct{}, maxDownloads)}
+	return &Registry{Options: o, answers: lru.New(maxAnswers), contents: lru.New(maxContents), programs: lru.New(maxContents), downloads: make(chan struct{}, maxDownloads)}
 }
 
 // answer is the result of a question: a digest, or an error. It does not refer to the content of the digest: that many

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -64,15 +65,26 @@ func (r *Registry) Resolve(_ context.Context, image string, _ []byte) (*release.
 	return nil, &release.Error{Kind: release.NotFound, Image: image, Detail: "the registry answered 404 Not Found"}
 }
 
+// NodePrograms returns programs for an image with a digest, and fails for others.
+func (r *Registry) NodePrograms(_ context.Context, image string, _ hyperv1.Architecture, _ []byte) (*hyperv1.NodePrograms, error) {
+	_, digest, found := strings.Cut(image, "@")
+	if !found {
+		return nil, &release.Error{Kind: release.NotFound, Image: image, Detail: "the registry answered 404 Not Found"}
+	}
+	return &hyperv1.NodePrograms{
+		Digest: digest, Repositories: []string{"https://example.test/v2/" + names.NodePrograms}, Layers: []hyperv1.NodeProgramsLayer{{Digest: digest, Size: 1 << 20}},
+	}, nil
+}
+
 // Kubernetes is a release of plain Kubernetes with all required components and images in us-east-1; the image of a
 // component contains its name.
 func Kubernetes(image, version string) *release.Release {
 	rel := &release.Release{
 		Image: image, Digest: "sha256:" + version, Version: version, KubernetesVersion: version, Architecture: hyperv1.Multi,
 		Components: map[string]string{},
-		BootImages: map[hyperv1.Architecture]map[string]string{
-			hyperv1.ArchitectureAMD64: {"us-east-1": "ami-amd64-" + version},
-			hyperv1.ArchitectureARM64: {"us-east-1": "ami-arm64-" + version},
+		BootImages: map[hyperv1.Architecture]map[string]release.BootImage{
+			hyperv1.ArchitectureAMD64: {"us-east-1": {AMI: "ami-amd64-" + version}},
+			hyperv1.ArchitectureARM64: {"us-east-1": {AMI: "ami-arm64-" + version}},
 		},
 	}
 	for _, name := range []string{"cluster-api", "cluster-api-provider-aws", "etcd", "konnectivity-server", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {

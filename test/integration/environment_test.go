@@ -12,6 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
@@ -96,9 +97,9 @@ func (e *environment) pushRelease(ctx context.Context) (err error) {
 	}
 	e.release, err = e.registry.Push(ctx, "kubernetes-release:v"+version, &payload.Description{
 		Version: version, Components: images,
-		BootImages: map[hyperv1.Architecture]map[string]string{
-			hyperv1.ArchitectureAMD64: {accounts.Region: awsemulator.ImageAMD64},
-			hyperv1.ArchitectureARM64: {accounts.Region: awsemulator.ImageARM64},
+		BootImages: map[hyperv1.Architecture]map[string]release.BootImage{
+			hyperv1.ArchitectureAMD64: {accounts.Region: {AMI: awsemulator.ImageAMD64}},
+			hyperv1.ArchitectureARM64: {accounts.Region: {AMI: awsemulator.ImageARM64}},
 		},
 	})
 	return err

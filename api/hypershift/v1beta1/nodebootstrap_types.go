@@ -35,10 +35,23 @@ const (
 	UserDataTooLargeReason = "UserDataTooLarge"
 )
 
+// UserDataFormat is the format of user data, by the name that Cluster API has for it.
+//
+// +kubebuilder:validation:Enum=ignition;cloud-config
+type UserDataFormat string
+
+// The formats of user data.
+const (
+	// UserDataFormatIgnition is a configuration of Ignition 3.4.
+	UserDataFormatIgnition UserDataFormat = "ignition"
+	// UserDataFormatCloudConfig is a configuration of cloud-init.
+	UserDataFormatCloudConfig UserDataFormat = "cloud-config"
+)
+
 // NodeBootstrapSpec defines the node to create. It is copied from a NodeBootstrapTemplate and cannot be changed.
 // Another configuration needs another template and other machines.
 //
-// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot be changed: a machine reads its configuration only when it starts"
+// +kubebuilder:validation:XValidation:rule="self.nodePoolName == oldSelf.nodePoolName && self.configName == oldSelf.configName && self.version == oldSelf.version && has(self.userDataFormat) == has(oldSelf.userDataFormat) && (!has(self.userDataFormat) || self.userDataFormat == oldSelf.userDataFormat) && has(self.programs) == has(oldSelf.programs) && (!has(self.programs) || self.programs.digest == oldSelf.programs.digest)",message="spec cannot be changed: a machine reads its configuration only when it starts"
 type NodeBootstrapSpec struct {
 	// nodePoolName is the name of the NodePool that the machine belongs to. Its bootstrap token is for the group
 	// system:bootstrappers:<nodePoolName>.
@@ -60,6 +73,61 @@ type NodeBootstrapSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?[0-9]+[.][0-9]+[.][0-9]+([-+][0-9A-Za-z.+-]+)?$')",message="version must be a version of Kubernetes, such as v1.36.3"
 	Version string `json:"version"`
+	// userDataFormat is the format that the machine image reads. Default ignition.
+	//
+	// +optional
+	UserDataFormat UserDataFormat `json:"userDataFormat,omitempty"`
+	// programs are the programs that the machine installs when it starts. Without them the machine image has them.
+	//
+	// +optional
+	Programs *NodePrograms `json:"programs,omitempty"`
+}
+
+// NodePrograms are the kubelet, the container runtime and the network plugins of a release: the layers of an image.
+type NodePrograms struct {
+	// digest is that of the image, for one architecture.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="digest must be sha256: and 64 hexadecimal digits"
+	Digest string `json:"digest"`
+	// repositories are the URLs of the repositories that have the layers, in the order in which they are tried, such as
+	// https://registry.example.com/v2/releases/node-programs.
+	//
+	// +required
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=512
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^https?://[A-Za-z0-9./:_-]+$') || self.matches('^https?://[[][0-9a-fA-F:]+[]][A-Za-z0-9./:_-]+$')",message="a repository must be a URL"
+	// +listType=atomic
+	Repositories []string `json:"repositories"`
+	// layers are unpacked in this order.
+	//
+	// +required
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	Layers []NodeProgramsLayer `json:"layers"`
+	// sandboxImage is the image of the pause container of each pod. Without it the default of the container runtime is used.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	SandboxImage string `json:"sandboxImage,omitempty"`
+}
+
+// NodeProgramsLayer is a tar archive that is compressed with gzip.
+type NodeProgramsLayer struct {
+	// digest is that of the compressed archive.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="digest must be sha256: and 64 hexadecimal digits"
+	Digest string `json:"digest"`
+	// size is the number of bytes of the compressed archive.
+	//
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Size int64 `json:"size"`
 }
 
 // NodeBootstrapStatus implements the contract of Cluster API for bootstrap providers

@@ -23,6 +23,10 @@ const (
 	// 1, the default, pods with their own network cannot reach it. With 2 they can, and can also read the user data
 	// and use the instance's role.
 	MetadataHopLimitAnnotation = "hypershift.openshift.io/ec2-instance-metadata-hop-limit"
+	// UserDataFormatAnnotation, "ignition" or "cloud-config" on a NodePool, is the format of the user data that the image in
+	// spec.platform.aws.ami reads when it starts. Default ignition. Without spec.platform.aws.ami the release names the image
+	// and its format. Another format replaces the machines.
+	UserDataFormatAnnotation = "hypershift.openshift.io/user-data-format"
 	// AWSMachinePublicIPsAnnotation, "true" on a HostedCluster, assigns public addresses to its machines.
 	AWSMachinePublicIPsAnnotation = "hypershift.openshift.io/aws-machine-public-ips"
 )

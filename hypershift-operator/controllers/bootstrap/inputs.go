@@ -28,6 +28,7 @@ func (r *Reconciler) resolveInputs(ctx context.Context, s *scope) error {
 		// The error is left out: it may quote a part of the Secret.
 		return reconcile.Wait(lookAgain, hyperv1.ConfigNotFoundReason, "Secret %s does not contain the configuration of a node pool: delete it, and the operator writes it again", name)
 	}
+	s.inputs.Format, s.inputs.Version, s.inputs.Programs = format(s), s.nb.Spec.Version, s.nb.Spec.Programs
 	if s.inputs.Cluster != nil {
 		return nil
 	}

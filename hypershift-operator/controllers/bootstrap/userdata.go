@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,12 @@ func (r *Reconciler) disarm(ctx context.Context, s *scope) error {
 	if err := r.revoke(ctx, s.nb); err != nil {
 		return err
 	}
-	return r.writeUserData(ctx, s, nodeconfig.Empty())
+	return r.writeUserData(ctx, s, nodeconfig.Empty(format(s)))
+}
+
+// format returns the format of the user data.
+func format(s *scope) hyperv1.UserDataFormat {
+	return cmp.Or(s.nb.Spec.UserDataFormat, hyperv1.UserDataFormatIgnition)
 }
 
 // setUserData labels the Secrets with user data, so that the cache keeps them.
@@ -60,6 +66,6 @@ func desiredUserData(s *scope, text []byte) *corev1.Secret {
 			Labels:    map[string]string{clusterv1.ClusterNameLabel: s.machine.Spec.ClusterName},
 		},
 		Type: clusterv1.ClusterSecretType,
-		Data: map[string][]byte{"value": text, "format": []byte(nodeconfig.Format)},
+		Data: map[string][]byte{"value": text, "format": []byte(format(s))},
 	}
 }

@@ -132,7 +132,7 @@ func newReconciler(o Options) *Reconciler {
 		apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), oidc: oidc.NewPublisher(o.Documents, o.Clock, o.DocumentsAge),
 	}
 	r.capi = clusterapi.Manager{Client: o.Client, Applier: r.apply, GenerateCertificate: o.GenerateCertificate}
-	r.onDemand = autonode.Writer{Reader: o.Reader, Applier: r.apply, Random: rand.Reader}
+	r.onDemand = autonode.Writer{Reader: o.Reader, Applier: r.apply, Random: rand.Reader, Releases: o.Releases}
 	r.infraIDs = infraid.Reservations{Client: o.Client, Reader: o.Reader, Applier: r.apply, Clock: o.Clock, Namespace: o.Namespace}
 	r.users = publishedsecrets.Publisher{Client: o.Client, Reader: o.Reader, Applier: r.apply}
 	r.teardown = &teardown.Manager{

@@ -48,10 +48,18 @@ func desiredConfig(s *scope) (*corev1.Secret, error) {
 
 const configPrefix = "node-config-"
 
-// desiredBootstrap is named after the version of the nodes, too: another version is another template.
+// desiredBootstrap is named after the version of the nodes and the format of the user data, too: its spec cannot be changed.
 func desiredBootstrap(s *scope, configName string) (*hyperv1.NodeBootstrapTemplate, error) {
-	version := nodeVersion(s.release)
-	hash, err := s.inputs.Hash(version)
+	spec := hyperv1.NodeBootstrapSpec{NodePoolName: s.np.Name, ConfigName: configName, Version: nodeVersion(s.release)}
+	named := []string{spec.Version}
+	if s.format == hyperv1.UserDataFormatCloudConfig { // templates with Ignition have the names of earlier versions
+		spec.UserDataFormat = s.format
+		named = append(named, string(s.format))
+	}
+	if spec.Programs = s.programs; spec.Programs != nil {
+		named = append(named, spec.Programs.Digest)
+	}
+	hash, err := s.inputs.Hash(named...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +68,7 @@ func desiredBootstrap(s *scope, configName string) (*hyperv1.NodeBootstrapTempla
 	return &hyperv1.NodeBootstrapTemplate{
 		ObjectMeta: meta,
 		Spec: hyperv1.NodeBootstrapTemplateSpec{Template: hyperv1.NodeBootstrapTemplateResource{
-			Spec: hyperv1.NodeBootstrapSpec{NodePoolName: s.np.Name, ConfigName: configName, Version: version},
+			Spec: spec,
 		}},
 	}, nil
 }

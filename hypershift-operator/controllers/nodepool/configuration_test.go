@@ -30,6 +30,20 @@ func TestJudge(t *testing.T) {
 			},
 			want: `ValidationFailed: annotation hypershift.openshift.io/ec2-instance-metadata-hop-limit is "64": set it to 1 or 2, or remove it`,
 		},
+		"a format of user data that nothing reads": {
+			pool: func(np *hyperv1.NodePool) {
+				np.Annotations = map[string]string{hyperv1.UserDataFormatAnnotation: "kickstart"}
+				np.Spec.Platform.AWS.AMI = "ami-mine"
+			},
+			want: `ValidationFailed: annotation hypershift.openshift.io/user-data-format is "kickstart": set it to ignition or cloud-config, or remove it`,
+		},
+		"the format of an image that the release names": {
+			pool: func(np *hyperv1.NodePool) {
+				np.Annotations = map[string]string{hyperv1.UserDataFormatAnnotation: "cloud-config"}
+				np.Spec.Platform.AWS.AMI = ""
+			},
+			want: `ValidationFailed: annotation hypershift.openshift.io/user-data-format describes the image in platform.aws.ami, which is not set`,
+		},
 		"a value that cannot be read": {
 			pool: func(np *hyperv1.NodePool) {
 				if err := json.Unmarshal([]byte(`{"spec":{"clusterName":"demo","replicas":"two"}}`), np); err != nil {

@@ -134,6 +134,8 @@ func TestOnlyFieldsOfTheMachineReplaceMachines(t *testing.T) {
 		"spot":                     {func(s *scope) { s.aws().Placement = &hyperv1.PlacementOptions{MarketType: hyperv1.MarketTypeSpot} }, true},
 		"public addresses":         {func(s *scope) { s.hc.Annotations = map[string]string{hyperv1.AWSMachinePublicIPsAnnotation: "true"} }, true},
 		"a hop limit":              {func(s *scope) { s.np.Annotations = map[string]string{hyperv1.MetadataHopLimitAnnotation: "2"} }, true},
+		"another user data format": {func(s *scope) { s.format = hyperv1.UserDataFormatCloudConfig }, true},
+		"the default format, said": {func(s *scope) { s.format = hyperv1.UserDataFormatIgnition }, false},
 		"the default profile":      {func(s *scope) { s.aws().InstanceProfile = infraID + "-worker" }, false},
 		"the same image, said":     {func(s *scope) { s.aws().AMI = s.ami }, false},
 		"the default disk, said":   {func(s *scope) { s.aws().RootVolume.Type = "" }, false},

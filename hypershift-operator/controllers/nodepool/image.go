@@ -1,11 +1,14 @@
 package nodepool
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -23,25 +26,34 @@ func (r *Reconciler) checkArch(_ context.Context, s *scope) error {
 	return nil
 }
 
-// resolveImage determines the AMI of the machines.
+// resolveImage determines the AMI of the machines, and the format of the user data that it reads.
 func (r *Reconciler) resolveImage(_ context.Context, s *scope) error {
-	if s.aws().AMI != "" {
-		s.ami = s.aws().AMI
-		return nil
+	image := release.BootImage{AMI: s.aws().AMI, UserDataFormat: hyperv1.UserDataFormat(s.np.Annotations[hyperv1.UserDataFormatAnnotation])}
+	if image.AMI == "" {
+		var errs field.ErrorList
+		if image, errs = imageFor(s.release, s.aws().ImageType, s.arch(), s.region()); len(errs) > 0 {
+			return blockOn(errs)
+		}
 	}
-	ami, errs := imageFor(s.release, s.aws().ImageType, s.arch(), s.region())
-	s.ami = ami
-	return blockOn(errs)
+	s.ami, s.format = image.AMI, cmp.Or(image.UserDataFormat, hyperv1.UserDataFormatIgnition)
+	if problems := nodeconfig.CheckFormat(s.inputs.Pool, s.format); len(problems) > 0 {
+		return reconcile.Wait(pollInterval, hyperv1.InvalidConfigMapReason, "the machine image %s reads %s: %s", s.ami, s.format, strings.Join(problems, "; "))
+	}
+	return nil
 }
 
-func imageFor(rel *release.Release, imageType hyperv1.ImageType, arch hyperv1.Architecture, region string) (string, field.ErrorList) {
+func imageFor(rel *release.Release, imageType hyperv1.ImageType, arch hyperv1.Architecture, region string) (release.BootImage, field.ErrorList) {
 	path := field.NewPath("spec", "platform", "aws", "ami")
 	if imageType == hyperv1.ImageTypeWindows {
-		return "", field.ErrorList{validation.Errorf(hyperv1.NodePoolImageUnknownReason, path, imageType, "release %s names no Windows image: set platform.aws.ami to one in %s", rel.Version, region)}
+		return release.BootImage{}, field.ErrorList{validation.Errorf(hyperv1.NodePoolImageUnknownReason, path, imageType, "release %s names no Windows image: set platform.aws.ami to one in %s", rel.Version, region)}
 	}
-	ami, ok := rel.AMI(arch, region)
+	image, ok := rel.BootImage(arch, region)
 	if !ok {
-		return "", field.ErrorList{validation.Errorf(hyperv1.NodePoolImageUnknownReason, path, arch, "release %s names no machine image for arch %s in region %s: set platform.aws.ami, or choose another release", rel.Version, arch, region)}
+		return release.BootImage{}, field.ErrorList{validation.Errorf(hyperv1.NodePoolImageUnknownReason, path, arch, "release %s names no machine image for arch %s in region %s: set platform.aws.ami, or choose another release", rel.Version, arch, region)}
 	}
-	return ami, nil
+	switch image.UserDataFormat {
+	case "", hyperv1.UserDataFormatIgnition, hyperv1.UserDataFormatCloudConfig:
+		return image, nil
+	}
+	return release.BootImage{}, field.ErrorList{validation.Errorf(hyperv1.NodePoolImageUnknownReason, path, image.AMI, "the machine image %s of release %s reads user data as %q, which this version does not write: set platform.aws.ami, or choose another release", image.AMI, rel.Version, image.UserDataFormat)}
 }

@@ -22,7 +22,26 @@ func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.release = rel
-	return nil
+	s.programs, err = r.nodePrograms(ctx, s)
+	return err
+}
+
+// nodePrograms returns the programs that the machines install, or nil if the release has none: then their image has them.
+func (r *Reconciler) nodePrograms(ctx context.Context, s *scope) (*hyperv1.NodePrograms, error) {
+	image := s.release.Components[names.NodePrograms]
+	if image == "" || !s.release.Carries(s.arch()) { // checkArch reports it
+		return nil, nil //nolint:nilnil // a release without programs is valid
+	}
+	secret, err := r.pullSecret(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := release.From(s.hc.Spec.ImageContentSources, r.Releases).NodePrograms(ctx, image, s.arch(), secret)
+	if err != nil {
+		return nil, unreadableRelease(err)
+	}
+	programs.SandboxImage = s.release.Components[names.PauseImage]
+	return programs, nil
 }
 
 // resolve reads a release with the pull secret of the cluster.
@@ -32,19 +51,27 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope, image string) (*rele
 		return nil, err
 	}
 	rel, err := release.From(s.hc.Spec.ImageContentSources, r.Releases).Resolve(ctx, image, secret)
+	if err != nil {
+		return nil, unreadableRelease(err)
+	}
+	return rel, nil
+}
+
+// unreadableRelease maps errors that only the user can correct.
+func unreadableRelease(err error) error {
 	var failed *release.Error
 	if !errors.As(err, &failed) {
-		return rel, err
+		return err
 	}
 	switch failed.Kind {
 	case release.InvalidReference:
-		return nil, reconcile.Block(hyperv1.InvalidImageReason, "%s", failed)
+		return reconcile.Block(hyperv1.InvalidImageReason, "%s", failed)
 	case release.NotAllowed:
-		return nil, reconcile.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release", failed)
+		return reconcile.Block(hyperv1.ReleaseImageNotAllowedReason, "%s: choose such a release", failed)
 	case release.NotSigned:
-		return nil, reconcile.Wait(pollInterval, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
+		return reconcile.Wait(pollInterval, hyperv1.ReleaseImageNotSignedReason, "%s: choose a release of your vendor", failed)
 	}
-	return nil, failed
+	return failed
 }
 
 // pullSecret prefers the copy in the namespace of the control plane, which is cached.

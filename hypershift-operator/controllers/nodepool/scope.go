@@ -40,8 +40,11 @@ type scope struct {
 	release *release.Release
 	// control is the release of the control plane, or nil if it is not known. Filled by checkVersion.
 	control *release.Release
-	// ami is the image of the machines. Filled by resolveImage.
-	ami string
+	// programs are those that the machines install, or nil. Filled by resolveRelease.
+	programs *hyperv1.NodePrograms
+	// ami is the image of the machines, and format that of the user data that it reads. Filled by resolveImage.
+	ami    string
+	format hyperv1.UserDataFormat
 	// instanceType is nil if it is not known. Filled by checkInstanceType.
 	instanceType *instancetypes.Type
 	// securityGroup is the security group of all workers. It is "" if it does not exist yet and the pool has groups of its

@@ -123,6 +123,9 @@ func templateHash(s *scope) (string, error) {
 	if publicIP(s.hc) {
 		fields["publicIP"] = true
 	}
+	if s.format == hyperv1.UserDataFormatCloudConfig {
+		fields["userDataFormat"] = s.format
+	}
 	if asked := s.np.Annotations[hyperv1.MetadataHopLimitAnnotation]; asked != "" {
 		fields["hopLimit"] = asked
 	}
@@ -149,9 +152,6 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 		// The user data is passed to EC2 directly. Its token can be used once and expires soon, so that the account needs no
 		// store for secrets.
 		UncompressedUserData: ptr.To(true),
-		Ignition: &infrav1.Ignition{
-			Version: ignitionVersion, StorageType: infrav1.IgnitionStorageTypeOptionUnencryptedUserData,
-		},
 		InstanceMetadataOptions: &infrav1.InstanceMetadataOptions{
 			HTTPEndpoint:     infrav1.InstanceMetadataEndpointStateEnabled,
 			HTTPProtocolIPv6: infrav1.InstanceMetadataEndpointStateDisabled,
@@ -162,6 +162,11 @@ func desiredMachine(s *scope) infrav1.AWSMachineSpec {
 		},
 		// The default of the CRD, so that a template is read as it was written.
 		HostAffinity: ptr.To("default"),
+	}
+	if s.format == hyperv1.UserDataFormatCloudConfig {
+		spec.CloudInit.InsecureSkipSecretsManager = true
+	} else {
+		spec.Ignition = &infrav1.Ignition{Version: ignitionVersion, StorageType: infrav1.IgnitionStorageTypeOptionUnencryptedUserData}
 	}
 	if publicIP(s.hc) {
 		spec.PublicIP = ptr.To(true)

@@ -61,10 +61,17 @@ func (r *releases) Resolve(_ context.Context, image string, _ []byte) (*release.
 	return nil, &release.Error{Kind: release.NotFound, Image: image, Detail: "example.test answered 404 Not Found"}
 }
 
+func (r *releases) NodePrograms(_ context.Context, image string, _ hyperv1.Architecture, _ []byte) (*hyperv1.NodePrograms, error) {
+	_, digest, _ := strings.Cut(image, "@")
+	return &hyperv1.NodePrograms{
+		Digest: digest, Repositories: []string{"https://example.test/v2/node-programs"}, Layers: []hyperv1.NodeProgramsLayer{{Digest: digest, Size: 1 << 20}},
+	}, nil
+}
+
 func releaseOf(version, ami string) *release.Release {
 	return &release.Release{
 		Version: version, KubernetesVersion: version, Architecture: hyperv1.Multi,
-		BootImages: map[hyperv1.Architecture]map[string]string{hyperv1.ArchitectureAMD64: {region: ami}},
+		BootImages: map[hyperv1.Architecture]map[string]release.BootImage{hyperv1.ArchitectureAMD64: {region: {AMI: ami}}},
 	}
 }
 

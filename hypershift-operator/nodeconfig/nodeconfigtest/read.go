@@ -35,14 +35,23 @@ type Node struct {
 	SSHKeys map[string][]string
 }
 
-// Read reads user data. What Ignition would refuse is an error.
+// Read reads user data of either format. What Ignition would refuse is an error.
 func Read(userData []byte) (*Node, error) {
-	c, report, err := ignition.Parse(userData)
-	if err != nil {
-		return nil, fmt.Errorf("parsing user data: %w: %s", err, report.String())
+	if bytes.HasPrefix(userData, []byte("MIME-Version:")) {
+		return readCloudConfig(userData)
 	}
-	if len(report.Entries) > 0 {
-		return nil, fmt.Errorf("parsing user data: %s", report.String())
+	c, err := parse(userData)
+	if err != nil {
+		return nil, err
+	}
+	if c.Ignition.Config.Replace.Source != nil {
+		text, err := unpack(c.Ignition.Config.Replace)
+		if err != nil {
+			return nil, fmt.Errorf("unpacking user data: %w", err)
+		}
+		if c, err = parse([]byte(text)); err != nil {
+			return nil, err
+		}
 	}
 	n := &Node{Files: map[string]string{}, Units: map[string]string{}, Modes: map[string]os.FileMode{}, SSHKeys: map[string][]string{}}
 	for _, f := range c.Storage.Files {
@@ -66,6 +75,26 @@ func Read(userData []byte) (*Node, error) {
 		}
 	}
 	return n, errors.Join(n.readKubeconfig(), n.readFlags())
+}
+
+func parse(text []byte) (types.Config, error) {
+	c, report, err := ignition.Parse(text)
+	if err == nil && len(report.Entries) > 0 {
+		err = errors.New("it has warnings")
+	}
+	if err != nil {
+		return c, fmt.Errorf("parsing user data: %w: %s", err, report.String())
+	}
+	return c, nil
+}
+
+// Ignition returns the text of the configuration that user data for Ignition names.
+func Ignition(userData []byte) (string, error) {
+	c, err := parse(userData)
+	if err != nil {
+		return "", err
+	}
+	return unpack(c.Ignition.Config.Replace)
 }
 
 func unpack(r types.Resource) (string, error) {

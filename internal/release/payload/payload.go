@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
 // A Description has the content of a payload. Package release defines its meaning.
@@ -27,9 +28,10 @@ type Description struct {
 	// KubernetesVersion defaults to Version.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// Architecture of the images: multi if it is empty.
-	Architecture string                                     `json:"architecture,omitempty"`
-	Components   map[string]string                          `json:"components"`
-	BootImages   map[hyperv1.Architecture]map[string]string `json:"bootImages,omitempty"`
+	Architecture string            `json:"architecture,omitempty"`
+	Components   map[string]string `json:"components"`
+	// BootImages are the machine images by architecture and region: an AMI, or an object with image and userDataFormat.
+	BootImages map[hyperv1.Architecture]map[string]release.BootImage `json:"bootImages,omitempty"`
 }
 
 // Parse reads a description, YAML or JSON. An unknown field is an error: it would be missing in the payload.
@@ -40,6 +42,15 @@ func Parse(text []byte) (*Description, error) {
 	}
 	if d.Version == "" || len(d.Components) == 0 {
 		return nil, errors.New("the description of a payload needs a version and components")
+	}
+	for arch, regions := range d.BootImages {
+		for region, image := range regions {
+			switch image.UserDataFormat {
+			case "", hyperv1.UserDataFormatIgnition, hyperv1.UserDataFormatCloudConfig:
+			default:
+				return nil, fmt.Errorf("the machine image for %s in %s has userDataFormat %q: write %s or %s", arch, region, image.UserDataFormat, hyperv1.UserDataFormatIgnition, hyperv1.UserDataFormatCloudConfig)
+			}
+		}
 	}
 	return d, nil
 }
@@ -104,8 +115,11 @@ func (d *Description) stream() object {
 	architectures := object{}
 	for arch, images := range d.BootImages {
 		regions := object{}
-		for region, ami := range images {
-			regions[region] = object{"release": d.Version, "image": ami}
+		for region, image := range images {
+			regions[region] = object{"release": d.Version, "image": image.AMI}
+			if image.UserDataFormat != "" {
+				regions[region] = object{"release": d.Version, "image": image.AMI, "userDataFormat": image.UserDataFormat}
+			}
 		}
 		name, ok := coreOSName[arch]
 		if !ok {

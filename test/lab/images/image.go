@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/lab/publicca"
 )
 
@@ -35,6 +36,14 @@ type image struct {
 
 // key is the key of the image in a Set.
 func (i image) key() string { return Key(i.name, i.version) }
+
+// format is the format of its layers. Machines unpack the programs of nodes with tools that every distribution has.
+func (i image) format() types.MediaType {
+	if i.name == names.NodePrograms {
+		return types.OCILayer
+	}
+	return types.OCILayerZStd
+}
 
 // at is a program of hack/binaries and its path in an image.
 type at struct{ name, path string }
@@ -100,7 +109,7 @@ func (i image) build(ctx context.Context, w *workshop) (v1.Image, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making image %s: %w", i.key(), err)
 		}
-		layer, err := w.shelf.layer(ctx, files)
+		layer, err := w.shelf.layer(ctx, files, i.format())
 		if err != nil {
 			return nil, fmt.Errorf("making image %s: %w", i.key(), err)
 		}

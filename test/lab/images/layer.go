@@ -3,6 +3,7 @@ package images
 import (
 	"archive/tar"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -40,16 +41,19 @@ func (s shelf) blob(digest v1.Hash) string { return filepath.Join(s.dir, digest.
 func (s shelf) note(key string) string     { return filepath.Join(s.dir, "layers", key+".json") }
 
 // layer packs files, unless the cache contains the layer.
-func (s shelf) layer(ctx context.Context, files []file) (v1.Layer, error) {
+func (s shelf) layer(ctx context.Context, files []file, format types.MediaType) (v1.Layer, error) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.path, b.path) })
 	key, err := keyOf(files)
 	if err != nil {
 		return nil, err
 	}
+	if format == types.OCILayer {
+		key += "-gzip"
+	}
 	if found := s.find(key); found != nil {
 		return partial.CompressedToLayer(found)
 	}
-	packed, err := s.pack(ctx, files)
+	packed, err := s.pack(ctx, files, format)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +135,7 @@ func sumOf(path string) (string, error) {
 }
 
 // pack writes a layer. It is only pulled on this machine, so that speed is more important than size.
-func (s shelf) pack(ctx context.Context, files []file) (*packed, error) {
+func (s shelf) pack(ctx context.Context, files []file, format types.MediaType) (*packed, error) {
 	if err := os.MkdirAll(filepath.Join(s.dir, "sha256"), 0o755); err != nil {
 		return nil, fmt.Errorf("making the cache of layers: %w", err)
 	}
@@ -142,7 +146,7 @@ func (s shelf) pack(ctx context.Context, files []file) (*packed, error) {
 	defer os.Remove(out.Name())
 	defer out.Close()
 	plain, blob := sha256.New(), sha256.New()
-	compressor, err := zstd.NewWriter(io.MultiWriter(out, blob), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	compressor, err := compressor(io.MultiWriter(out, blob), format)
 	if err != nil {
 		return nil, fmt.Errorf("packing a layer: %w", err)
 	}
@@ -165,12 +169,20 @@ func (s shelf) pack(ctx context.Context, files []file) (*packed, error) {
 		return nil, fmt.Errorf("packing a layer: %w", err)
 	}
 	hash := func(sum []byte) v1.Hash { return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum)} }
-	p := &packed{Blob: hash(blob.Sum(nil)), Plain: hash(plain.Sum(nil)), Bytes: info.Size()}
+	p := &packed{Blob: hash(blob.Sum(nil)), Plain: hash(plain.Sum(nil)), Bytes: info.Size(), Format: format}
 	p.path = s.blob(p.Blob)
 	if err := os.Rename(out.Name(), p.path); err != nil {
 		return nil, fmt.Errorf("keeping a layer: %w", err)
 	}
 	return p, nil
+}
+
+// compressor returns the fastest one of a format.
+func compressor(to io.Writer, format types.MediaType) (io.WriteCloser, error) {
+	if format == types.OCILayer {
+		return gzip.NewWriterLevel(to, gzip.BestSpeed)
+	}
+	return zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 }
 
 // add adds a file without a time, owned by root.
@@ -201,14 +213,18 @@ func add(archive *tar.Writer, f file) error {
 type packed struct {
 	Blob, Plain v1.Hash
 	Bytes       int64
-	path        string
+	// Format is empty in notes of earlier versions, which knew one format only.
+	Format types.MediaType `json:",omitempty"`
+	path   string
 }
 
-func (p *packed) Digest() (v1.Hash, error)            { return p.Blob, nil }
-func (p *packed) DiffID() (v1.Hash, error)            { return p.Plain, nil }
-func (p *packed) Size() (int64, error)                { return p.Bytes, nil }
-func (p *packed) MediaType() (types.MediaType, error) { return types.OCILayerZStd, nil }
-func (p *packed) Compressed() (io.ReadCloser, error)  { return os.Open(p.path) }
+func (p *packed) Digest() (v1.Hash, error) { return p.Blob, nil }
+func (p *packed) DiffID() (v1.Hash, error) { return p.Plain, nil }
+func (p *packed) Size() (int64, error)     { return p.Bytes, nil }
+func (p *packed) MediaType() (types.MediaType, error) {
+	return cmp.Or(p.Format, types.OCILayerZStd), nil
+}
+func (p *packed) Compressed() (io.ReadCloser, error) { return os.Open(p.path) }
 
 // write writes a file atomically.
 func write(path string, content []byte) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // program writes a file to be packed.
@@ -25,7 +26,7 @@ func program(t *testing.T, content string) string {
 
 func layerOf(t *testing.T, s shelf, files ...file) v1.Layer {
 	t.Helper()
-	layer, err := s.layer(t.Context(), files)
+	layer, err := s.layer(t.Context(), files, types.OCILayerZStd)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
@@ -12,10 +13,10 @@ import (
 // region is the region of the emulator.
 const region = "us-east-1"
 
-// machineImages are the machine images of a release: images of the emulator.
-var machineImages = map[string]string{
-	"1.36.3": awsemulator.ImageAMD64,
-	"1.35.4": awsemulator.ImageAMD64Older,
+// machineImages are the machine images of a release: images of the emulator, one for each format of user data.
+var machineImages = map[string]release.BootImage{
+	"1.36.3": {AMI: awsemulator.ImageAMD64},
+	"1.35.4": {AMI: awsemulator.ImageAMD64Older, UserDataFormat: hyperv1.UserDataFormatCloudConfig},
 }
 
 // PushReleases pushes the payload of each of Versions, with the images in the set, and returns their names by digest.
@@ -50,9 +51,9 @@ func Describe(set Set, version string) *payload.Description {
 	return &payload.Description{
 		Version:    version,
 		Components: components,
-		BootImages: map[hyperv1.Architecture]map[string]string{
+		BootImages: map[hyperv1.Architecture]map[string]release.BootImage{
 			hyperv1.ArchitectureAMD64: {region: machineImages[version]},
-			hyperv1.ArchitectureARM64: {region: awsemulator.ImageARM64},
+			hyperv1.ArchitectureARM64: {region: {AMI: awsemulator.ImageARM64}},
 		},
 	}
 }

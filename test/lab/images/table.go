@@ -4,6 +4,8 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // Versions are the versions of the releases in a lab, the newest first.
@@ -40,6 +42,7 @@ func table() []image {
 			images = append(images, image{name: name, version: version, programs: kubernetes(name, version)})
 		}
 		images = append(images, image{name: "kube-proxy", version: version, more: firewall, programs: kubernetes("kube-proxy", version)})
+		images = append(images, image{name: names.NodePrograms, version: version, programs: nodePrograms(version)})
 	}
 	return images
 }
@@ -71,6 +74,18 @@ func kubernetes(name, version string) []at {
 		program += "-" + version
 	}
 	return []at{{program, "/usr/local/bin/" + name}}
+}
+
+// nodePrograms are the programs of a node, and the plugins of pod networks.
+func nodePrograms(version string) []at {
+	programs := kubernetes("kubelet", version)
+	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ecr-credential-provider"} {
+		programs = append(programs, at{name, "/usr/local/bin/" + name})
+	}
+	for _, name := range []string{"bridge", "host-local", "loopback", "portmap"} {
+		programs = append(programs, at{name, "/opt/cni/bin/" + name})
+	}
+	return programs
 }
 
 // Binaries are the programs of hack/binaries in the images, for callers that build all of them in advance.

@@ -2,6 +2,10 @@
 
 package v1beta1
 
+import (
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
 // NodeBootstrapSpecApplyConfiguration represents a declarative configuration of the NodeBootstrapSpec type for use
 // with apply.
 //
@@ -15,6 +19,10 @@ type NodeBootstrapSpecApplyConfiguration struct {
 	ConfigName *string `json:"configName,omitempty"`
 	// version is the Kubernetes version of the node.
 	Version *string `json:"version,omitempty"`
+	// userDataFormat is the format that the machine image reads. Default ignition.
+	UserDataFormat *hypershiftv1beta1.UserDataFormat `json:"userDataFormat,omitempty"`
+	// programs are the programs that the machine installs when it starts. Without them the machine image has them.
+	Programs *NodeProgramsApplyConfiguration `json:"programs,omitempty"`
 }
 
 // NodeBootstrapSpecApplyConfiguration constructs a declarative configuration of the NodeBootstrapSpec type for use with
@@ -44,5 +52,21 @@ func (b *NodeBootstrapSpecApplyConfiguration) WithConfigName(value string) *Node
 // If called multiple times, the Version field is set to the value of the last call.
 func (b *NodeBootstrapSpecApplyConfiguration) WithVersion(value string) *NodeBootstrapSpecApplyConfiguration {
 	b.Version = &value
+	return b
+}
+
+// WithUserDataFormat sets the UserDataFormat field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UserDataFormat field is set to the value of the last call.
+func (b *NodeBootstrapSpecApplyConfiguration) WithUserDataFormat(value hypershiftv1beta1.UserDataFormat) *NodeBootstrapSpecApplyConfiguration {
+	b.UserDataFormat = &value
+	return b
+}
+
+// WithPrograms sets the Programs field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Programs field is set to the value of the last call.
+func (b *NodeBootstrapSpecApplyConfiguration) WithPrograms(value *NodeProgramsApplyConfiguration) *NodeBootstrapSpecApplyConfiguration {
+	b.Programs = value
 	return b
 }

@@ -103,8 +103,9 @@ func TestAnInstanceTakesItsTime(t *testing.T) {
 func TestEveryAccountFindsTheImages(t *testing.T) {
 	a := newAccount(t)
 	for id, architecture := range map[string]types.ArchitectureValues{
-		awsemulator.ImageAMD64: types.ArchitectureValuesX8664,
-		awsemulator.ImageARM64: types.ArchitectureValuesArm64,
+		awsemulator.ImageAMD64:            types.ArchitectureValuesX8664,
+		awsemulator.ImageAMD64WithKubelet: types.ArchitectureValuesX8664,
+		awsemulator.ImageARM64:            types.ArchitectureValuesArm64,
 	} {
 		found, err := a.ec2.DescribeImages(t.Context(), &ec2.DescribeImagesInput{ImageIds: []string{id}})
 		must(t, err)

@@ -20,11 +20,12 @@ const (
 	CustomerAccount   = "222222222222"
 )
 
-// The images that every account finds, one of them older than the others.
+// The images that every account finds, one of them older than the others, and one with the programs of a node.
 const (
-	ImageAMD64      = "ami-0000000000000a064"
-	ImageARM64      = "ami-0000000000000a4a6"
-	ImageAMD64Older = "ami-0000000000001a064"
+	ImageAMD64            = "ami-0000000000000a064"
+	ImageARM64            = "ami-0000000000000a4a6"
+	ImageAMD64Older       = "ami-0000000000001a064"
+	ImageAMD64WithKubelet = "ami-0000000000002a064"
 )
 
 // Subnet is a subnet of a seeded VPC. Zone is the account's own name for the zone ZoneID.

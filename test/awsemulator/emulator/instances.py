@@ -15,8 +15,13 @@ from moto.iam.responses import IamResponse
 
 from .patching import add, wrap
 
-# The second one is of an older release: what is rolled out must differ in what it starts from.
-_IMAGES = {"ami-0000000000000a064": "x86_64", "ami-0000000000001a064": "x86_64", "ami-0000000000000a4a6": "arm64"}
+# The second one is of an older release: what is rolled out must differ in what it starts from. The third one has a kubelet.
+_IMAGES = {
+    "ami-0000000000000a064": "x86_64",
+    "ami-0000000000001a064": "x86_64",
+    "ami-0000000000002a064": "x86_64",
+    "ami-0000000000000a4a6": "arm64",
+}
 
 
 @wrap(EC2Backend, "_load_amis")

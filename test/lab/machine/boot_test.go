@@ -14,8 +14,10 @@ import (
 
 	"k8s.io/utils/clock"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 	"github.com/hosted-control-planes/hypershift/test/lab/isolated"
@@ -226,8 +228,8 @@ func TestIgnitionReadsTheUserDataAtTheFirstBoot(t *testing.T) {
 	if memory, err := i.run("grep", "MemTotal", "/proc/meminfo"); !strings.Contains(memory, " 524288 kB") {
 		t.Errorf("the memory is %q, %v", memory, err)
 	}
-	if out, err := i.run("touch", insidePrograms+"/new"); err == nil {
-		t.Errorf("an instance changes the programs of the lab: %s", out)
+	if out, err := i.run("ls", insidePrograms); err == nil {
+		t.Errorf("an image without a kubelet has programs of the lab: %s", out)
 	}
 
 	// A file of the user data that was changed stays so: Ignition does not run again.
@@ -287,5 +289,78 @@ func TestCloudInitReadsTheUserData(t *testing.T) {
 	}
 	if out, err := i.run("cloud-init", "query", "cloud_name"); !strings.Contains(out, "aws") {
 		t.Errorf("the cloud is %q, %v", out, err)
+	}
+}
+
+// bootstrapToken is a secret that the user data of a node contains.
+const bootstrapToken = "abcdef.0123456789abcdef"
+
+// TestNoCopyOfTheTokenOutlivesTheJoin boots each image with the user data of a node. It looks for the token in all files of the
+// machine, before and after the kubelet has its certificate, and after a reboot, when cloud-init reads the user data again.
+func TestNoCopyOfTheTokenOutlivesTheJoin(t *testing.T) {
+	for image, format := range map[string]hyperv1.UserDataFormat{rootfs.Ignition: hyperv1.UserDataFormatIgnition, rootfs.CloudInit: hyperv1.UserDataFormatCloudConfig} {
+		t.Run(image, func(t *testing.T) {
+			userData, err := nodeconfig.Render(nodeconfig.Inputs{Cluster: &nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}}, Format: format}, nodeconfig.Machine{
+				Server: "https://api.example.hypershift.local:6443", Token: bootstrapToken, CA: []byte("a CA\n"), ClientCA: []byte("another CA\n"),
+				Advertised: netip.MustParseAddrPort("172.20.0.1:6443"),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := newRealInstance(t, image, string(userData))
+			i.Instance.Kubelet = true // the user data has no programs
+			if err := i.Write(); err != nil {
+				t.Fatal(err)
+			}
+			i.on()
+			i.await("etc/kubernetes/bootstrap.kubeconfig", 1)
+			i.awaitUnit("hypershift-joined.path", "active")
+			if i.filesWithToken() == "" {
+				t.Fatal("the token is in no file: the test would find nothing")
+			}
+			if out, err := i.run("/bin/sh", "-c", "mkdir -p /var/lib/kubelet/pki && touch /var/lib/kubelet/pki/kubelet-client-current.pem"); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			i.awaitUnit("hypershift-joined.service", "active")
+			if left := i.filesWithToken(); left != "" {
+				t.Errorf("after the join, the token is in\n%s", left)
+			}
+			if out, err := i.run("systemctl", "reboot"); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			i.ended()
+			i.on()
+			i.awaitUnit("hypershift-joined.service", "active")
+			if left := i.filesWithToken(); left != "" {
+				t.Errorf("after a reboot, the token is in\n%s", left)
+			}
+		})
+	}
+}
+
+// filesWithToken lists the files that contain the token: as text, in user data that is compressed, or encoded.
+func (i *instance) filesWithToken() string {
+	i.t.Helper()
+	const search = `for f in $(find /etc /var /run /tmp /root /home -xdev -type f 2>/dev/null; find /run -type f 2>/dev/null); do
+	if { cat $f; zcat -f $f; sed '1,/^$/d' $f | base64 -d | zcat; } 2>/dev/null | grep -aq "$1"; then echo $f; fi
+done`
+	out, _ := i.run("/bin/sh", "-c", search, "sh", bootstrapToken)
+	return out
+}
+
+// awaitUnit waits for the state of a unit.
+func (i *instance) awaitUnit(unit, state string) {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(i.t.Context(), bootWithin)
+	defer cancel()
+	var last string
+	err := until(ctx, func() (bool, error) {
+		out, _ := i.run("systemctl", "is-active", unit)
+		last = strings.TrimSpace(out)
+		return last == state, nil
+	})
+	if err != nil {
+		status, _ := i.run("systemctl", "status", unit)
+		i.t.Fatalf("%s is %s: %v\n%s", unit, last, err, status)
 	}
 }

@@ -28,7 +28,7 @@ func ignite(s Spec) error {
 	for _, stage := range stages {
 		cmd := exec.Command(s.program("ignition"),
 			"--platform=aws", "--stage="+stage, "--root="+root, "--log-to-stdout",
-			"--config-cache="+filepath.Join(state, "config.json"), "--state-file="+filepath.Join(state, "state"), "--neednet="+filepath.Join(state, "neednet"))
+			"--config-cache="+filepath.Join(root, "run/ignition.json"), "--state-file="+filepath.Join(state, "state"), "--neednet="+filepath.Join(state, "neednet"))
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("running stage %s of Ignition: %w", stage, err)

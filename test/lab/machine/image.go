@@ -2,8 +2,10 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Paths of the machine image.
@@ -12,41 +14,63 @@ const (
 	imageUnits = "/usr/lib/systemd/system"
 )
 
-// installImage adds to the root file system what a machine image for nodes has: containerd and a kubelet, with the part of their
-// configuration that is not up to a node pool. Paths in the files are those of the instance.
+// certs is where containerd finds the address of the registry of the lab.
+const certs = "/etc/containerd/certs.d"
+
+// imageFiles are the files of every image, by their template. The drop-ins and the settings of containerd and of the kubelet are for
+// programs that share the kernel with the host. An image of a user would have such files for its hardware.
+var imageFiles = map[string]string{
+	"/etc/hostname":                                  "hostname",
+	"/etc/hosts":                                     "hosts",
+	"/etc/resolv.conf":                               "resolv.conf",
+	"/opt/kubelet.conf.d/10-image.conf":              "kubelet-image.yaml",
+	certs + "/{{.Registry}}/hosts.toml":              "hosts.toml",
+	"/etc/containerd/conf.d/10-lab.toml":             "containerd-image.toml",
+	imageUnits + "/containerd.service.d/10-lab.conf": "containerd.conf",
+	imageUnits + "/kubelet.service.d/10-lab.conf":    "kubelet.conf",
+}
+
+// kubeletFiles are those of an image with the programs of a node.
+var kubeletFiles = map[string]string{
+	imageUnits + "/containerd.service": "containerd.service",
+	imageUnits + "/kubelet.service":    "kubelet.service",
+}
+
+// installImage adds to the root file system what a machine image has in addition to Debian.
 func (a *agent) installImage(root string) error {
 	in := func(path string) string { return filepath.Join(root, path) }
-	const certs = "/etc/containerd/certs.d"
-	err := a.configureContainerd(containerd{
-		Root: "/var/lib/containerd", Certs: certs, CNI: imageCNI, Plugins: a.program("cni"), Runc: a.program("runc"), Systemd: true,
-	}, in("/etc/containerd/config.toml"), in(certs))
-	if err != nil {
-		return err
-	}
 	for _, dir := range []string{imageCNI, "/etc/kubernetes/manifests"} {
 		if err := os.MkdirAll(in(dir), 0o755); err != nil {
 			return fmt.Errorf("installing the image: %w", err)
 		}
 	}
-	data := struct{ Programs, Logs, Hostname, Nameserver, Search string }{
-		insidePrograms, a.path("logs"), a.hostname(), a.DNS, a.Search,
+	data := struct{ Logs, Hostname, Nameserver, Search, Registry string }{
+		a.path("logs"), a.hostname(), a.DNS, a.Search, a.Registry,
 	}
-	for _, f := range []struct{ path, template string }{
-		{"/etc/hostname", "hostname"},
-		{"/etc/hosts", "hosts"},
-		{"/etc/resolv.conf", "resolv.conf"},
-		{imageUnits + "/containerd.service", "containerd.service"},
-		{imageUnits + "/kubelet.service", "kubelet.service"},
-		{"/opt/bin/kubelet", "kubelet.sh"},
-		{"/opt/kubelet.conf.d/10-image.conf", "kubelet-image.yaml"},
-	} {
-		if err := a.write(in(f.path), f.template, data); err != nil {
+	files := maps.Clone(imageFiles)
+	if a.Instance.Kubelet {
+		err := a.configureContainerd(containerd{
+			Root: "/var/lib/containerd", Certs: certs, CNI: imageCNI, Plugins: a.program("cni"), Runc: a.program("runc"), Systemd: true,
+		}, in("/etc/containerd/config.toml"), in(certs))
+		if err != nil {
+			return err
+		}
+		maps.Copy(files, kubeletFiles)
+		for _, program := range []string{"kubelet", "containerd", "containerd-shim-runc-v2", "ctr", "runc"} {
+			if err := os.Symlink(a.program(program), in("/usr/local/bin/"+program)); err != nil {
+				return fmt.Errorf("installing the image: %w", err)
+			}
+		}
+	}
+	for path, template := range files {
+		path = strings.ReplaceAll(path, "{{.Registry}}", a.Registry)
+		if err := a.write(in(path), template, data); err != nil {
 			return err
 		}
 		// Temporary files, which write renames, are readable by their owner only.
-		if err := os.Chmod(in(f.path), 0o644); err != nil { //nolint:gosec // every user of the machine may read them
+		if err := os.Chmod(in(path), 0o644); err != nil { //nolint:gosec // every user of the machine may read them
 			return fmt.Errorf("installing the image: %w", err)
 		}
 	}
-	return os.Chmod(in("/opt/bin/kubelet"), 0o755) //nolint:gosec // it is a program
+	return nil
 }

@@ -77,9 +77,7 @@ func mountRoot(s Spec) error {
 		// containerd mounts overlays, which cannot be above another one.
 		func() error { return os.MkdirAll(s.path("containerd"), 0o755) },
 		func() error { return namespace.BindDirectory(s.path("containerd"), in("/var/lib/containerd"), false) },
-		func() error {
-			return namespace.BindDirectory(filepath.Join(s.Lab, "bin"), in(insidePrograms), true)
-		},
+		func() error { return mountPrograms(s, in(insidePrograms)) },
 		func() error { return namespace.BindDirectory(s.Dir, in(insideMachine), false) },
 		func() error { return os.MkdirAll(s.path("logs"), 0o755) },
 	} {
@@ -88,6 +86,14 @@ func mountRoot(s Spec) error {
 		}
 	}
 	return nil
+}
+
+// mountPrograms mounts the programs of the lab, which an image with the programs of a node has.
+func mountPrograms(s Spec, target string) error {
+	if !s.Instance.Kubelet {
+		return nil
+	}
+	return namespace.BindDirectory(filepath.Join(s.Lab, "bin"), target, true)
 }
 
 // uuid is the identifier of the virtual machine. That of every instance of AWS starts with ec2.

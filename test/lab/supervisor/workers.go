@@ -14,8 +14,18 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
-// bootable are the machine images that the lab supports, with their root file systems: those with the lab's version of the kubelet.
-var bootable = map[string]string{awsemulator.ImageAMD64: rootfs.Ignition}
+// bootable are the machine images that the lab supports.
+var bootable = map[string]machineImage{
+	awsemulator.ImageAMD64:            {root: rootfs.Ignition},
+	awsemulator.ImageAMD64Older:       {root: rootfs.CloudInit},
+	awsemulator.ImageAMD64WithKubelet: {root: rootfs.Ignition, kubelet: true},
+}
+
+// machineImage is a root file system, with or without the programs of a node in the lab's version.
+type machineImage struct {
+	root    string
+	kubelet bool
+}
 
 // followWorkers creates a machine for each instance of a customer, and removes it with the instance. It does not read the
 // clusters that the machines join.
@@ -53,7 +63,7 @@ func (s *supervisor) reportEvent(format string, args ...any) {
 
 // launch creates the machine of an instance, and turns it on.
 func (all *machines) launch(ctx context.Context, w cloud.Worker) error {
-	if bootable[w.Image] == "" {
+	if bootable[w.Image].root == "" {
 		return fmt.Errorf("instance %s of account %s boots from %s, which no machine of the lab can", w.ID, w.Account, w.Image)
 	}
 	attached, err := all.lab.cloud.Network().Attachment(ctx, w.ID)
@@ -86,13 +96,14 @@ func (all *machines) launch(ctx context.Context, w cloud.Worker) error {
 
 // specifyWorker returns the configuration of a machine for an instance: its network. Everything else is in its user data.
 func (s *supervisor) specifyWorker(w cloud.Worker, at vpc.Attachment) machineos.Spec {
+	image := bootable[w.Image]
 	return machineos.Spec{
 		Name: w.ID, Lab: s.options.Dir, Dir: s.path("machines", w.ID),
 		VPC: true, Address: at.Address.String(), Gateway: at.Gateway.String(), DNS: at.DNS.String(), Search: at.Domain,
 		MemoryMiB: s.options.MemoryMiB,
 		Registry:  cluster.Registry, Pause: cluster.Registry + "/pause:lab",
 		Instance: &machineos.Instance{
-			Hostname: w.Hostname, Root: s.path(cluster.Roots, bootable[w.Image]), Ignition: bootable[w.Image] == rootfs.Ignition,
+			Hostname: w.Hostname, Root: s.path(cluster.Roots, image.root), Ignition: image.root == rootfs.Ignition, Kubelet: image.kubelet,
 		},
 	}
 }

@@ -11,6 +11,7 @@
 //	workers_test.go     machines of the customer join and run pods; then all CAs are rotated (rotation_test.go)
 //	private_test.go     a private cluster with a node in each of three zones, whose connection is broken and repaired
 //	samerange_test.go   two customers with the same addresses
+//	nodes_test.go       nodes from stock images, with Ignition and with cloud-init; an upgrade; what prevents a join
 //	nodepools_test.go   node pools are scaled, changed, upgraded, repaired and deleted; their controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster

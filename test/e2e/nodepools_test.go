@@ -301,7 +301,7 @@ func scalesItself(t *testing.T, h *hosted) {
 	h.eventually("the replicas of the autoscaler are kept", func(context.Context) error { return h.healthy("a", 1) })
 }
 
-// upgraded starts with a machine image that no machine of the lab boots from: the instance exists, and no node.
+// upgraded starts with a machine image with cloud-init, and ends with one with Ignition.
 func upgraded(t *testing.T, h *hosted) {
 	older := on.Releases[on.Versions[1]]
 	np := h.nodePool("b", 1)

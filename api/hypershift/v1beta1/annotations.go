@@ -47,6 +47,6 @@ const (
 // PodNetworkUnmanaged is the value of PodNetworkAnnotation that leaves the pod network to the user.
 const PodNetworkUnmanaged = "Unmanaged"
 
-// ClusterAutoscalerAnnotation, if "true", is on a HostedControlPlane for which the hypershift-operator runs the cluster
-// autoscaler. The control-plane-operator creates its kubeconfig and its permissions in the hosted cluster.
+// ClusterAutoscalerAnnotation is "true" on a HostedControlPlane for which the hypershift-operator runs the cluster autoscaler.
+// The control-plane-operator creates its kubeconfig and its permissions in the hosted cluster.
 const ClusterAutoscalerAnnotation = "hypershift.openshift.io/cluster-autoscaler"

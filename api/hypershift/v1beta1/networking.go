@@ -160,7 +160,7 @@ const (
 	defaultAdvertisePort = 6443
 )
 
-// UsesPodNetworkOfRelease reports whether networkType stands for the pod network of the release.
+// UsesPodNetworkOfRelease reports whether networkType selects the pod network of the release.
 func (n ClusterNetworking) UsesPodNetworkOfRelease() bool {
 	return n.NetworkType != Calico && n.NetworkType != Other
 }

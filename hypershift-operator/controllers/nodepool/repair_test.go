@@ -228,7 +228,7 @@ func TestMachinesStayWithoutAutoRepair(t *testing.T) {
 func TestMachinesStayWhileNobodySeesNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		blind func(*testEnv)
-		says  string
+		cause string
 	}{
 		"Cluster API does not run": {
 			blind: func(w *testEnv) {
@@ -241,13 +241,13 @@ func TestMachinesStayWhileNobodySeesNodes(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			says: "Cluster API does not run",
+			cause: "Cluster API does not run",
 		},
 		"Cluster API does not reach the hosted cluster": {
 			blind: func(w *testEnv) {
 				change(t, w, capiCluster(""), func(c *clusterv1.Cluster) { c.Status.Conditions[0].Status = metav1.ConditionFalse })
 			},
-			says: "Cluster API does not reach the API server of the cluster",
+			cause: "Cluster API does not reach the API server of the cluster",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestMachinesStayWhileNobodySeesNodes(t *testing.T) {
 			if n := w.replaced(); n != 0 {
 				t.Errorf("%d machines are replaced", n)
 			}
-			w.expect(t, map[string]string{hyperv1.NodePoolAutorepairEnabledCondition: "True RepairBackoff 2 machines did not become nodes, and are not replaced: " + tc.says})
+			w.expect(t, map[string]string{hyperv1.NodePoolAutorepairEnabledCondition: "True RepairBackoff 2 machines did not become nodes, and are not replaced: " + tc.cause})
 		})
 	}
 }

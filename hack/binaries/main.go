@@ -3,9 +3,11 @@
 //
 //	go run ./hack/binaries                   # all of them
 //	go run ./hack/binaries etcd kube-apiserver
-//	go run ./hack/binaries -except karpenter,cyclonus
+//	go run ./hack/binaries -except 'karpenter,*-1.35.*'
+//	go run ./hack/binaries -cost             # builds nothing
 //
-// It prints the path of each. Existing binaries are not built again.
+// It prints the path of each. Existing binaries are not built again. With -cost it estimates what a build of everything compiles
+// with empty caches, this repository and its tests included, and which modules are compiled several times.
 package main
 
 import (
@@ -14,10 +16,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/cost"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 )
 
@@ -25,13 +30,21 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	except := flag.String("except", "", "names, separated by commas, of programs that are not built")
+	except := flag.String("except", "", "names or patterns, separated by commas, of programs that are not built")
+	estimate := flag.Bool("cost", false, "estimate the CPU time of all builds, without building")
 	flag.Parse()
-	names := flag.Args()
-	if len(names) == 0 {
-		names = pinned.Names()
+	if *estimate {
+		if err := printCost(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(strings.Split(*except, ","), name) })
+	names, err := selected(pinned.Names(), flag.Args(), strings.Split(*except, ","))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	paths, err := pinned.Ensure(ctx, os.Stderr, names...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,4 +53,76 @@ func main() {
 	for _, name := range names {
 		fmt.Println(paths[name])
 	}
+}
+
+// selected returns the names that match one of the patterns, in the order of the patterns, and none of the others. Without patterns
+// it begins with all names.
+func selected(all, patterns, except []string) ([]string, error) {
+	if len(patterns) == 0 {
+		patterns = []string{"*"}
+	}
+	var names []string
+	for _, pattern := range patterns {
+		found, err := matching(all, pattern)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("no program matches %q; there are %s", pattern, strings.Join(all, ", "))
+		}
+		names = append(names, found...)
+	}
+	for _, pattern := range except {
+		found, err := matching(all, pattern)
+		if err != nil {
+			return nil, err
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(found, name) })
+	}
+	return names, nil
+}
+
+func matching(all []string, pattern string) ([]string, error) {
+	var names []string
+	for _, name := range all {
+		matches, err := path.Match(pattern, name)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+		}
+		if matches {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// printCost estimates the builds in the order of a test run: this repository, then the programs.
+func printCost(ctx context.Context) error {
+	root, err := pinned.Root()
+	if err != nil {
+		return err
+	}
+	sources, err := os.MkdirTemp("", "cost-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(sources)
+	builds, err := pinned.Builds(ctx, sources)
+	if err != nil {
+		return err
+	}
+	// Flags and environment are those of Makefile.
+	own := gobuild.Spec{Dir: root, Env: []string{"CGO_ENABLED=0", "GOFLAGS="}}
+	tests, operators := own, own
+	tests.Label, tests.Test, tests.Flags, tests.Packages = "tests", true, []string{"-trimpath", "-tags=e2e,release"}, []string{"./...", "github.com/hosted-control-planes/hypershift/api/..."}
+	operators.Label, operators.Flags, operators.Packages = "operators", []string{"-trimpath", "-tags=grpcnotrace"}, []string{"./hypershift-operator", "./control-plane-operator", "./control-plane-operator/sidecar"}
+	all := []cost.Build{{Spec: tests}, {Spec: operators}}
+	for _, b := range builds {
+		all = append(all, cost.Build{Spec: b})
+	}
+	account, err := cost.Of(ctx, all)
+	if err != nil {
+		return err
+	}
+	return account.Print(os.Stdout)
 }

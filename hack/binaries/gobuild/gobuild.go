@@ -1,14 +1,19 @@
-// Package gobuild builds a Go command and shows that the build makes progress.
+// Package gobuild builds Go commands and shows that the build makes progress.
 package gobuild
 
 import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,38 +27,109 @@ const Heartbeat = 10 * time.Second
 // Spec configures a build.
 type Spec struct {
 	// Label begins every line of progress, e.g. "[1/3] etcd".
-	Label   string
-	Dir     string // directory inside the module
-	Package string
-	Flags   []string
-	Env     []string // added to the environment of this process
-	Output  string
+	Label    string
+	Dir      string   // directory inside the module
+	Packages []string // commands
+	Flags    []string
+	Env      []string // added to the environment of this process
+	// Test builds the tests of the packages, each to a program, instead of commands.
+	Test bool
+	// Output is the file of the only command, or an existing directory for several: see Executable.
+	Output string
 }
 
-// Run builds one command.
+// Executable is the name of the program of a package.
+func (s Spec) Executable(pkg string) string {
+	if s.Test {
+		return Executable(pkg) + ".test"
+	}
+	return Executable(pkg)
+}
+
+// Run builds commands of one module in one call, so that packages are loaded once and links do not wait for each other.
 func Run(ctx context.Context, progress io.Writer, spec Spec) error {
-	args := slices.Concat([]string{"-buildvcs=false", "-o", spec.Output}, spec.Flags, []string{spec.Package})
-	if err := Build(ctx, progress, spec.Label, spec.Dir, spec.Env, args...); err != nil {
-		return fmt.Errorf("building %s: %w", spec.Package, err)
+	build := spec.buildCommands
+	if spec.Test {
+		build = spec.buildTests
 	}
-	info, err := os.Stat(spec.Output)
-	if err != nil {
-		return fmt.Errorf("building %s: %w", spec.Package, err)
+	if err := build(ctx, progress); err != nil {
+		return fmt.Errorf("building %s: %w", strings.Join(spec.Packages, ", "), err)
 	}
-	if info.Mode()&0o111 == 0 {
-		return fmt.Errorf("building %s: it is not a command", spec.Package)
+	for _, p := range spec.Packages {
+		program := spec.Output
+		if info, err := os.Stat(program); err == nil && info.IsDir() {
+			program = filepath.Join(program, spec.Executable(p))
+		}
+		info, err := os.Stat(program)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("building %s: %w", p, err)
+		}
+		if err != nil || info.Mode()&0o111 == 0 {
+			return fmt.Errorf("building %s: it is not a command", p)
+		}
 	}
 	return nil
 }
 
+func (s Spec) buildCommands(ctx context.Context, progress io.Writer) error {
+	args := slices.Concat([]string{"-buildvcs=false", "-o", s.Output}, s.Flags, s.Packages)
+	return Build(ctx, progress, s.Label, s.Dir, s.Env, args...)
+}
+
+// buildTests first compiles what the tests import: go test does not show which packages it compiles. It does not vet, because vet would
+// check the dependencies, too.
+func (s Spec) buildTests(ctx context.Context, progress io.Writer) error {
+	imports, err := s.testImports(ctx)
+	if err != nil {
+		return err
+	}
+	args := slices.Concat([]string{"-buildvcs=false"}, s.Flags, imports)
+	if err := Build(ctx, progress, s.Label, s.Dir, s.Env, args...); err != nil {
+		return err
+	}
+	args = slices.Concat([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-o", s.Output}, s.Flags, s.Packages)
+	return run(ctx, progress, s.Label, s.Dir, s.Env, args...)
+}
+
+// testImports are the packages that the tests import.
+func (s Spec) testImports(ctx context.Context) ([]string, error) {
+	const format = `{{range .TestImports}}{{println .}}{{end}}{{range .XTestImports}}{{println .}}{{end}}`
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"list", "-f", format}, s.Flags, s.Packages)...)
+	cmd.Dir, cmd.Env = s.Dir, append(os.Environ(), s.Env...)
+	var failed bytes.Buffer
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the imports of tests: %w\n%s", err, failed.String())
+	}
+	// A test of another package than its own imports that.
+	return slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(strings.Fields(string(out))))), func(i string) bool { return slices.Contains(s.Packages, i) }), nil
+}
+
+// Executable is the name that `go build` gives to a command: the last element of its import path that is not a major version.
+func Executable(pkg string) string {
+	name := path.Base(pkg)
+	if majorVersion.MatchString(name) {
+		return path.Base(path.Dir(pkg))
+	}
+	return name
+}
+
+var majorVersion = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
+
 // Build runs `go build` with args in dir, with env added to the environment of this process.
 func Build(ctx context.Context, progress io.Writer, label, dir string, env []string, args ...string) error {
+	return run(ctx, progress, label, dir, env, append([]string{"build", "-v"}, args...)...)
+}
+
+// run runs a go command and shows that it makes progress.
+func run(ctx context.Context, progress io.Writer, label, dir string, env []string, args ...string) error {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		return fmt.Errorf("this needs the Go toolchain in PATH (https://go.dev/dl/): %w", err)
 	}
 	out := &output{}
-	cmd := exec.CommandContext(ctx, goTool, append([]string{"build", "-v"}, args...)...)
+	cmd := exec.CommandContext(ctx, goTool, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = out, out
@@ -119,7 +195,7 @@ func (o *output) lines() []string {
 func (o *output) at() (count int, last string) {
 	lines := o.lines()
 	if len(lines) == 0 {
-		return 0, "loading packages"
+		return 0, "loading packages or linking"
 	}
 	return len(lines), lines[len(lines)-1]
 }

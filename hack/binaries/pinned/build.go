@@ -12,43 +12,107 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 )
 
-// job is one binary to build.
+// job is one build: the missing commands of one module, or its missing tests.
 type job struct {
-	binary   binary
+	binaries []binary
 	pin      pin
-	path     string
+	dir      string // of the results, which exists
 	progress io.Writer
 	place    string // position, e.g. "[2/3]"
 }
 
+// title names the binaries. Those of another version have it in their names.
+func (j job) title() string {
+	var names []string
+	for _, b := range j.binaries {
+		names = append(names, b.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (j job) minutes() int {
+	var sum int
+	for _, b := range j.binaries {
+		sum += b.minutes
+	}
+	return sum
+}
+
 func (j job) build(ctx context.Context) error {
-	dir := filepath.Dir(j.path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("making the cache: %w", err)
+	if err := CheckDisk(j.dir, j.pin.gib); err != nil {
+		return fmt.Errorf("building %s: %w", j.title(), err)
 	}
-	if err := CheckDisk(dir, j.pin.gib); err != nil {
-		return fmt.Errorf("building %s: %w", j.binary.name, err)
-	}
-	fmt.Fprintf(j.progress, "%s building %s %s: once per version, about %d min on two cores with nothing cached\n", j.place, j.binary.name, j.pin.version, j.binary.minutes)
+	fmt.Fprintf(j.progress, "%s building %s %s: once per version, about %d min on two cores with nothing cached\n", j.place, j.title(), j.pin.version, j.minutes())
 	started := time.Now()
 
-	// The result is renamed atomically: an interrupted build leaves no file under its name.
-	unfinished := fmt.Sprintf("%s.%d", j.path, os.Getpid())
-	defer os.Remove(unfinished)
-	err := gobuild.Run(ctx, j.progress, gobuild.Spec{
-		Label:   j.place + " " + j.binary.name,
-		Dir:     j.pin.path,
-		Package: j.binary.pkg,
-		Flags:   []string{"-trimpath", "-tags=" + strings.Join(j.pin.tags, ","), "-ldflags=" + j.pin.ldflags(j.pin.version)},
-		Env:     append([]string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="}, j.pin.env...),
-		Output:  unfinished,
-	})
+	// The results are renamed atomically: an interrupted build leaves no file under their names.
+	unfinished, err := os.MkdirTemp(j.dir, ".unfinished-")
+	if err != nil {
+		return fmt.Errorf("building %s: %w", j.title(), err)
+	}
+	defer os.RemoveAll(unfinished)
+	spec, err := j.pin.complete(ctx, j.binaries, filepath.Join(unfinished, "patched"))
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(unfinished, j.path); err != nil {
-		return fmt.Errorf("building %s: %w", j.binary.name, err)
+	spec.Label, spec.Output = j.place+" "+j.title(), unfinished
+	if err := gobuild.Run(ctx, j.progress, spec); err != nil {
+		return err
 	}
-	fmt.Fprintf(j.progress, "%s built %s in %.0f s\n", j.place, j.binary.name, time.Since(started).Seconds())
+	for _, b := range j.binaries {
+		if err := os.Rename(filepath.Join(unfinished, spec.Executable(b.pkg)), filepath.Join(j.dir, b.fileName())); err != nil {
+			return fmt.Errorf("building %s: %w", b.name, err)
+		}
+	}
+	fmt.Fprintf(j.progress, "%s built %s in %.0f s\n", j.place, j.title(), time.Since(started).Seconds())
 	return nil
+}
+
+// Builds returns the build of all binaries of each module, without an Output. The sources of patched programs are written to dir.
+func Builds(ctx context.Context, dir string) ([]gobuild.Spec, error) {
+	s, err := cached(io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	s.bin = dir // in which none exists
+	_, jobs, err := s.plan(names(s.table))
+	if err != nil {
+		return nil, err
+	}
+	var builds []gobuild.Spec
+	for _, j := range jobs {
+		spec, err := j.pin.complete(ctx, j.binaries, filepath.Join(dir, j.pin.dir))
+		if err != nil {
+			return nil, err
+		}
+		spec.Label = j.pin.dir
+		builds = append(builds, spec)
+	}
+	return builds, nil
+}
+
+// complete returns the build of binaries of this module. It writes a patched program to dir.
+func (p pin) complete(ctx context.Context, binaries []binary, dir string) (gobuild.Spec, error) {
+	spec := p.spec(binaries)
+	if !p.patched {
+		return spec, nil
+	}
+	modfile, err := p.patch(ctx, dir)
+	spec.Flags = append(spec.Flags, "-modfile="+modfile)
+	return spec, err
+}
+
+// spec returns the build of binaries of this module. Programs of this repository are built with the same flags and CGO_ENABLED,
+// so that packages of the same version are compiled once.
+func (p pin) spec(binaries []binary) gobuild.Spec {
+	spec := gobuild.Spec{
+		Dir:   p.path,
+		Flags: []string{"-trimpath", "-tags=" + strings.Join(p.tags, ","), "-ldflags=" + p.ldflags(p.version)},
+		Env:   append([]string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="}, p.env...),
+	}
+	for _, b := range binaries {
+		spec.Packages = append(spec.Packages, b.pkg)
+		spec.Test = b.test // of all of them
+	}
+	return spec
 }

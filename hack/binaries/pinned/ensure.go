@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Ensure builds the missing ones of the named binaries and returns the path of each. Progress gets one line per event, and
@@ -16,6 +17,36 @@ func Ensure(ctx context.Context, progress io.Writer, names ...string) (map[strin
 		return nil, err
 	}
 	return s.ensure(ctx, names)
+}
+
+// Version returns the version of a binary, as its go.mod pins it.
+func Version(name string) (string, error) {
+	s, err := cached(io.Discard)
+	if err != nil {
+		return "", err
+	}
+	return s.version(name)
+}
+
+// Source returns the directory with the source of a binary's module. It downloads the module if necessary.
+func Source(ctx context.Context, name string) (string, error) {
+	s, err := cached(io.Discard)
+	if err != nil {
+		return "", err
+	}
+	b, err := find(s.table, name)
+	if err != nil {
+		return "", err
+	}
+	p, err := read(s.pins, b.module)
+	if err != nil {
+		return "", err
+	}
+	dir, err := p.source(ctx)
+	if err != nil {
+		return "", fmt.Errorf("finding the source of %s: %w", name, err)
+	}
+	return dir, nil
 }
 
 // Built reports whether a binary exists already.
@@ -50,32 +81,51 @@ type shelf struct {
 }
 
 func (s shelf) ensure(ctx context.Context, names []string) (map[string]string, error) {
-	if err := os.MkdirAll(s.bin, 0o755); err != nil {
-		return nil, fmt.Errorf("making the cache: %w", err)
-	}
 	paths, missing, err := s.plan(names)
-	if err != nil || len(missing) == 0 {
-		return paths, err
-	}
-	unlock, err := Lock(ctx, s.progress, s.bin)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	// Another process may have built the missing binaries while this one waited for the lock.
-	if paths, missing, err = s.plan(names); err != nil {
-		return nil, err
-	}
 	for i, j := range missing {
-		j.progress, j.place = s.progress, fmt.Sprintf("[%d/%d]", i+1, len(missing))
-		if err := j.build(ctx); err != nil {
+		if err := s.build(ctx, j, fmt.Sprintf("[%d/%d]", i+1, len(missing))); err != nil {
 			return nil, err
 		}
 	}
 	return paths, nil
 }
 
-// plan returns the path of each binary, and the jobs for the missing ones.
+// build builds the binaries of one module. Others can be built at the same time: a test does not wait for a program that it does
+// not use.
+func (s shelf) build(ctx context.Context, j job, place string) error {
+	if err := os.MkdirAll(j.dir, 0o755); err != nil {
+		return fmt.Errorf("making the cache: %w", err)
+	}
+	unlock, err := Lock(ctx, s.progress, j.dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// Another process may have built some of them while this one waited for the lock.
+	j.binaries = slices.DeleteFunc(j.binaries, func(b binary) bool {
+		_, err := os.Stat(filepath.Join(j.dir, b.fileName()))
+		return err == nil
+	})
+	if len(j.binaries) == 0 {
+		return nil
+	}
+	j.progress, j.place = s.progress, place
+	return j.build(ctx)
+}
+
+func (s shelf) version(name string) (string, error) {
+	b, err := find(s.table, name)
+	if err != nil {
+		return "", err
+	}
+	p, err := read(s.pins, b.module)
+	return p.version, err
+}
+
+// plan returns the path of each binary, and a job for each module with missing commands or missing tests.
 func (s shelf) plan(names []string) (paths map[string]string, missing []job, err error) {
 	paths = map[string]string{}
 	for _, name := range names {
@@ -83,15 +133,24 @@ func (s shelf) plan(names []string) (paths map[string]string, missing []job, err
 		if err != nil {
 			return nil, nil, err
 		}
+		if paths[name] != "" {
+			continue
+		}
 		p, err := read(s.pins, b.module)
 		if err != nil {
 			return nil, nil, err
 		}
-		path := filepath.Join(s.bin, p.key, b.fileName())
-		paths[name] = path
-		if _, err := os.Stat(path); err != nil {
-			missing = append(missing, job{binary: b, pin: p, path: path})
+		dir := filepath.Join(s.bin, p.key)
+		paths[name] = filepath.Join(dir, b.fileName())
+		if _, err := os.Stat(paths[name]); err == nil {
+			continue
 		}
+		i := slices.IndexFunc(missing, func(j job) bool { return j.dir == dir && j.binaries[0].test == b.test })
+		if i < 0 {
+			i = len(missing)
+			missing = append(missing, job{pin: p, dir: dir})
+		}
+		missing[i].binaries = append(missing[i].binaries, b)
 	}
 	return paths, missing, nil
 }

@@ -79,6 +79,93 @@ func TestChangedPinIsBuiltAgain(t *testing.T) {
 	}
 }
 
+func TestProgramsOfOneModuleAreBuiltInOneCall(t *testing.T) {
+	s, progress := newShelf(t, hello)
+	writeFiles(t, filepath.Join(s.pins, "tools", "tool"), map[string]string{
+		"second/v2/main.go": "package main\n\nfunc main() { print(\"second\") }\n",
+		"library/doc.go":    "package library\n",
+	})
+	s.table = append(s.table,
+		binary{name: "second-1.0", file: "other", module: s.table[0].module, pkg: "example.test/tool/second/v2"},
+		binary{name: "library", module: s.table[0].module, pkg: "example.test/tool/library"})
+	paths, err := s.ensure(t.Context(), []string{"tool", "second-1.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"tool": "v1.2.3", "second-1.0": "second"} {
+		if out, err := exec.CommandContext(t.Context(), paths[name]).CombinedOutput(); err != nil || string(out) != want {
+			t.Errorf("%s printed %q, %v; want %q", paths[name], out, err, want)
+		}
+	}
+	if filepath.Base(paths["second-1.0"]) != "other" || strings.Count(progress.String(), "] built ") != 1 {
+		t.Errorf("want one build with the file names of the table:\n%v\n%s", paths, progress)
+	}
+
+	if err := os.RemoveAll(s.bin); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ensure(t.Context(), []string{"tool", "library"}); err == nil || !strings.Contains(err.Error(), "library: it is not a command") {
+		t.Errorf("got %v, want an error for the package that is not a command", err)
+	}
+}
+
+func TestTestOfAPackageIsBuiltAsAProgram(t *testing.T) {
+	s, progress := newShelf(t, hello)
+	writeFiles(t, filepath.Join(s.pins, "tools", "tool"), map[string]string{
+		"suite/doc.go":        "package suite\n\nvar Version string\n",
+		"suite/suite_test.go": "package suite_test\n\nimport (\n\t\"fmt\"\n\t\"testing\"\n\n\t\"example.test/tool/suite\"\n)\n\nfunc TestMain(*testing.M) {\n\tfmt.Printf(\"%d tests\", suite.Version)\n}\n",
+	})
+	s.table = append(s.table, binary{name: "tools/suite.test", file: "suite.test", module: s.table[0].module, pkg: "example.test/tool/suite", test: true})
+	paths, err := s.ensure(t.Context(), []string{"tools/suite.test", "tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// go vet would refuse the verb.
+	if out, err := exec.CommandContext(t.Context(), paths["tools/suite.test"]).CombinedOutput(); err != nil || !strings.HasSuffix(string(out), " tests") {
+		t.Errorf("the test printed %q, %v", out, err)
+	}
+	if out, err := exec.CommandContext(t.Context(), paths["tool"]).CombinedOutput(); err != nil || string(out) != "v1.2.3" {
+		t.Errorf("the command of the same module printed %q, %v", out, err)
+	}
+	if built := strings.Count(progress.String(), "] built "); built != 2 {
+		t.Errorf("want a build of the command and one of the test, got %d:\n%s", built, progress)
+	}
+}
+
+func TestPatchReplacesFilesOfTheProgram(t *testing.T) {
+	s, _ := newShelf(t, hello)
+	s.table[0].module.patched = true
+	patch := filepath.Join(s.pins, "tools", patchDir)
+	writeFiles(t, patch, map[string]string{"main.go": "package main\n\nfunc main() { print(\"patched\") }\n"})
+	paths, err := s.ensure(t.Context(), []string{"tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), paths["tool"]).CombinedOutput(); err != nil || string(out) != "patched" {
+		t.Errorf("the tool printed %q, %v; want the output of the patch", out, err)
+	}
+
+	writeFiles(t, patch, map[string]string{"main.go": "package main\n\nfunc main() { print(\"again\") }\n"})
+	again, err := s.ensure(t.Context(), []string{"tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again["tool"] == paths["tool"] {
+		t.Error("a changed patch is not built")
+	}
+
+	writeFiles(t, filepath.Join(s.pins, "tools", "tool"), map[string]string{"broken.go": "package main\n\nvar _ = undefinedThing\n"})
+	writeFiles(t, patch, map[string]string{"broken.go": ""})
+	if _, err := s.ensure(t.Context(), []string{"tool"}); err != nil {
+		t.Errorf("an empty file of the patch does not remove the file of the program: %v", err)
+	}
+
+	writeFiles(t, patch, map[string]string{"moved.go": "package main\n"})
+	if _, err := s.ensure(t.Context(), []string{"tool"}); err == nil || !strings.Contains(err.Error(), "moved.go") {
+		t.Errorf("got %v, want an error for a patch of a file that the program does not have", err)
+	}
+}
+
 func TestParallelBuildsBuildOnce(t *testing.T) {
 	s, _ := newShelf(t, hello)
 	output := make([]bytes.Buffer, 2)
@@ -101,7 +188,7 @@ func TestParallelBuildsBuildOnce(t *testing.T) {
 func TestFailedBuildReportsTheReasonAndLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct{ program, want string }{
 		"it does not compile": {"package main\n\nfunc main() { undefinedThing() }\n", "undefined: undefinedThing"},
-		"it is not a command": {"package tool\n", "not a command"},
+		"it is not a command": {"package tool\n", "no main packages"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := newShelf(t, c.program)
@@ -109,7 +196,7 @@ func TestFailedBuildReportsTheReasonAndLeavesNothing(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want an error with %q", err, c.want)
 			}
-			left, err := filepath.Glob(filepath.Join(s.bin, "*", "*"))
+			left, err := filepath.Glob(filepath.Join(s.bin, "*", "[^.]*"))
 			if err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
@@ -123,6 +210,9 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 		t.Fatal(err)
 	}
 	for name, content := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

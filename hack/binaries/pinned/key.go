@@ -36,8 +36,14 @@ func read(pins string, m *module) (pin, error) {
 	if err != nil {
 		return pin{}, fmt.Errorf("reading the pins of %s: %w", m.dir, err)
 	}
+	var patches []string
+	if m.patched {
+		if patches, err = contents(filepath.Join(path, patchDir)); err != nil {
+			return pin{}, fmt.Errorf("reading the patch of %s: %w", m.dir, err)
+		}
+	}
 	h := sha256.New()
-	for _, part := range slices.Concat([]string{string(mod), string(sum), m.ldflags(version), runtime.GOOS, runtime.GOARCH}, m.tags, m.env) {
+	for _, part := range slices.Concat([]string{string(mod), string(sum), m.ldflags(version), runtime.GOOS, runtime.GOARCH}, m.tags, m.env, patches) {
 		fmt.Fprintf(h, "%d\n%s", len(part), part)
 	}
 	key := fmt.Sprintf("%s-%s-%s", m.dir, version, hex.EncodeToString(h.Sum(nil))[:12])

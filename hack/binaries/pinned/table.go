@@ -14,6 +14,7 @@ type module struct {
 	tags    []string            // build tags
 	env     []string            // additional environment of the build
 	gib     uint64              // free disk space for a build with empty caches
+	patched bool                // its directory patch has files that replace some of the program: see patch
 }
 
 // binary is one program: a server of a test environment, or a linter.
@@ -22,7 +23,8 @@ type binary struct {
 	file    string // file name, if two versions have the same name
 	module  *module
 	pkg     string
-	minutes int // approximate minutes on two cores with empty caches
+	minutes int  // approximate minutes on two cores with empty caches
+	test    bool // the program is the test of the package
 }
 
 func (b binary) fileName() string {
@@ -63,7 +65,7 @@ var (
 		dir:     "containerd",
 		require: "github.com/containerd/containerd/v2",
 		ldflags: versionIn("github.com/containerd/containerd/v2/version.Version"),
-		tags:    []string{"no_btrfs", "no_zfs", "no_devmapper"},
+		tags:    []string{"no_btrfs", "no_zfs", "no_devmapper", "no_tracing"},
 		gib:     2,
 	}
 	// runc enters namespaces in C, before the Go runtime starts threads. Pods with a seccomp profile need libseccomp.
@@ -92,11 +94,13 @@ var (
 		env: []string{"CGO_ENABLED=1"},
 		gib: 1,
 	}
+	// coredns is built without the plugins that nothing here configures.
 	coredns = &module{
 		dir:     "coredns",
 		require: "github.com/coredns/coredns",
 		ldflags: stripped,
-		gib:     3,
+		gib:     2,
+		patched: true,
 	}
 	konnectivity = &module{
 		dir:     "konnectivity",
@@ -104,16 +108,13 @@ var (
 		ldflags: stripped,
 		gib:     2,
 	}
-	// flannel has a backend in C, which is not used, and which it needs to compile.
+	// flannel is built without its backend in C.
 	flannel = &module{
 		dir:     "flannel",
 		require: "github.com/flannel-io/flannel",
-		ldflags: func(v string) string {
-			return versionIn("github.com/flannel-io/flannel/pkg/version.Version")(v) + " -extldflags=-static"
-		},
-		tags: []string{"netgo", "osusergo"},
-		env:  []string{"CGO_ENABLED=1"},
-		gib:  2,
+		ldflags: versionIn("github.com/flannel-io/flannel/pkg/version.Version"),
+		gib:     2,
+		patched: true,
 	}
 	helm = &module{
 		dir:     "helm",
@@ -133,13 +134,15 @@ var (
 		ldflags: stripped,
 		gib:     3,
 	}
-	// externalDNS needs a newer Go release than this repository. Its go.mod names the modules that the proxy does not serve.
+	// externalDNS needs a newer Go release than this repository. Its go.mod names the modules that the proxy does not serve. Its
+	// patch leaves out the providers of other clouds, which take most of the time of a build.
 	externalDNS = &module{
 		dir:     "external-dns",
 		require: "sigs.k8s.io/external-dns",
 		ldflags: versionIn("sigs.k8s.io/external-dns/pkg/apis/externaldns.Version"),
 		env:     []string{"GOTOOLCHAIN=go1.27.0"},
-		gib:     4,
+		gib:     3,
+		patched: true,
 	}
 	clusterAPI = &module{
 		dir:     "cluster-api",
@@ -175,11 +178,54 @@ var (
 		ldflags: kubernetesVersion,
 		gib:     3,
 	}
+	// conformance is the end-to-end test of Kubernetes with the programs of its images. Its dependencies must not cause builds of the
+	// servers.
+	conformance = &module{
+		dir:     "conformance",
+		require: "k8s.io/kubernetes",
+		ldflags: kubernetesVersion,
+		gib:     6,
+	}
+	conformanceBefore = &module{
+		dir:     "conformance-1.35",
+		require: "k8s.io/kubernetes",
+		ldflags: kubernetesVersion,
+		gib:     6,
+	}
+	// ko, syft and cosign make releases: see hack/release.
+	ko = &module{
+		dir:     "ko",
+		require: "github.com/google/ko",
+		ldflags: versionIn("github.com/google/ko/pkg/commands.Version"),
+		gib:     2,
+	}
+	// syft: later versions require versions of modules that the proxy does not serve.
+	syft = &module{
+		dir:     "syft",
+		require: "github.com/anchore/syft",
+		ldflags: versionIn("main.version"),
+		gib:     4,
+	}
+	cosign = &module{
+		dir:     "cosign",
+		require: "github.com/sigstore/cosign/v3",
+		ldflags: versionIn("sigs.k8s.io/release-utils/version.gitVersion"),
+		gib:     4,
+	}
+	// rootCAs prints the CA certificates of operator images.
+	rootCAs = &module{
+		dir:     "root-cas",
+		require: "golang.org/x/crypto/x509roots/fallback",
+		ldflags: stripped,
+		gib:     1,
+	}
+	// golangciLint is built with the linters that .golangci.yml enables.
 	golangciLint = &module{
 		dir:     "golangci-lint",
 		require: "github.com/golangci/golangci-lint/v2",
 		ldflags: versionIn("main.version"),
 		gib:     2,
+		patched: true,
 	}
 
 	table = []binary{
@@ -220,6 +266,21 @@ var (
 		{name: "karpenter", module: karpenter, pkg: "github.com/aws/karpenter-provider-aws/cmd/controller", minutes: 6},
 		{name: "cyclonus", module: cyclonus, pkg: "github.com/mattfenwick/cyclonus/cmd/cyclonus", minutes: 1},
 		{name: "agnhost", module: agnhost, pkg: "k8s.io/kubernetes/test/images/agnhost", minutes: 2},
+		// A pattern without a slash matches none of these.
+		{name: "conformance/e2e.test", file: "e2e.test", module: conformance, pkg: "k8s.io/kubernetes/test/e2e", minutes: 7, test: true},
+		{name: "conformance/ginkgo", file: "ginkgo", module: conformance, pkg: "github.com/onsi/ginkgo/v2/ginkgo", minutes: 1},
+		{name: "conformance/sample-apiserver", file: "sample-apiserver", module: conformance, pkg: "k8s.io/sample-apiserver", minutes: 1},
+		{name: "conformance/nonewprivs", file: "nonewprivs", module: conformance, pkg: "k8s.io/kubernetes/test/images/nonewprivs", minutes: 1},
+		{name: "conformance-1.35.4/e2e.test", file: "e2e.test", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/e2e", minutes: 7, test: true},
+		{name: "conformance-1.35.4/ginkgo", file: "ginkgo", module: conformanceBefore, pkg: "github.com/onsi/ginkgo/v2/ginkgo", minutes: 1},
+		{name: "conformance-1.35.4/sample-apiserver", file: "sample-apiserver", module: conformanceBefore, pkg: "k8s.io/sample-apiserver", minutes: 1},
+		{name: "conformance-1.35.4/nonewprivs", file: "nonewprivs", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/images/nonewprivs", minutes: 1},
+		{name: "conformance-1.35.4/agnhost", file: "agnhost", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/images/agnhost", minutes: 1},
+		{name: "conformance-1.35.4/kubectl", file: "kubectl", module: conformanceBefore, pkg: "k8s.io/kubernetes/cmd/kubectl", minutes: 1},
+		{name: "ko", module: ko, pkg: "github.com/google/ko", minutes: 3},
+		{name: "syft", module: syft, pkg: "github.com/anchore/syft/cmd/syft", minutes: 6},
+		{name: "cosign", module: cosign, pkg: "github.com/sigstore/cosign/v3/cmd/cosign", minutes: 6},
+		{name: "root-cas", module: rootCAs, pkg: "root-cas", minutes: 1},
 		{name: "golangci-lint", module: golangciLint, pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", minutes: 4},
 	}
 )

@@ -1,0 +1,122 @@
+package pinned
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
+)
+
+// shared lists modules that have the same versions of what they import, so that packages are compiled once. A program requires
+// at least the versions with which it is released. Programs of other Go releases, or in C, share nothing.
+var shared = []struct {
+	because string
+	dirs    []string
+	like    string // of which each has at least the version; otherwise all have the same one
+	modules string // regular expression
+	except  string // regular expression
+}{
+	{
+		because: "most programs use the libraries of this repository",
+		dirs: []string{
+			"cloud-controller-manager", "cluster-api", "cluster-api-provider-aws", "containerd", "coredns", "cyclonus",
+			"flannel", "helm", "metrics-server",
+		},
+		like:   "../..",
+		except: kubernetesLibraries,
+	},
+	{
+		because: "these use the libraries of Kubernetes of this repository",
+		dirs:    []string{"containerd", "cyclonus", "flannel", "metrics-server"},
+		like:    "../..",
+		modules: kubernetesLibraries,
+	},
+	{
+		because: "these use the libraries of Kubernetes 1.37",
+		dirs:    []string{"cloud-controller-manager", "helm"},
+		except:  "^sigs.k8s.io/controller-runtime$",
+	},
+	{
+		because: "these use the libraries of Kubernetes 1.35",
+		dirs:    []string{"cluster-api", "cluster-api-provider-aws", "coredns"},
+		modules: kubernetesLibraries,
+	},
+	{
+		because: "one imports the other",
+		dirs:    []string{"cluster-api", "cluster-api-provider-aws"},
+	},
+	{
+		because: "these use the libraries of the newest Kubernetes that the lab runs, which has those of its release",
+		dirs:    []string{"agnhost", "conformance", "etcd", "konnectivity"},
+		like:    "kubernetes",
+	},
+	{
+		because: "these use the libraries of the previous Kubernetes",
+		dirs:    []string{"conformance-1.35", "kubelet-1.35"},
+		like:    "kubernetes-1.35",
+	},
+}
+
+const kubernetesLibraries = `^(sigs\.)?k8s\.io/`
+
+func TestProgramsHaveTheSameVersionsOfLibraries(t *testing.T) {
+	for _, s := range shared {
+		t.Run(s.because, func(t *testing.T) {
+			want := map[string]string{}
+			if s.like != "" {
+				want = requirements(t, s.like)
+			} else {
+				for _, dir := range s.dirs {
+					for module, version := range requirements(t, dir) {
+						if semver.Compare(version, want[module]) > 0 {
+							want[module] = version
+						}
+					}
+				}
+			}
+			modules, except := regexp.MustCompile(s.modules), regexp.MustCompile(s.except)
+			for _, dir := range s.dirs {
+				var older []string
+				for module, version := range requirements(t, dir) {
+					excepted := s.except != "" && except.MatchString(module)
+					if modules.MatchString(module) && !excepted && semver.Compare(version, want[module]) < 0 {
+						older = append(older, module+"@"+want[module])
+					}
+				}
+				if slices.Sort(older); len(older) > 0 {
+					t.Errorf("hack/binaries/%s compiles other versions than the others: in its directory, run\n    go get %s", dir, strings.Join(older, " "))
+				}
+			}
+		})
+	}
+}
+
+// requirements returns the versions of a module's go.mod, or those that it replaces them with.
+func requirements(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, replaced := map[string]string{}, map[string]string{}
+	for _, r := range file.Require {
+		versions[r.Mod.Path] = r.Mod.Version
+	}
+	for _, r := range file.Replace {
+		if _, required := versions[r.Old.Path]; required && r.Old.Path == r.New.Path {
+			replaced[r.Old.Path] = r.New.Version
+		}
+	}
+	maps.Copy(versions, replaced)
+	return versions
+}

@@ -1,0 +1,14 @@
+// Command conformance runs Kubernetes' conformance tests on a hosted cluster of a lab, which it starts unless one runs:
+//
+//	go run ./test/conformance [-version 1.36.3] [-quick] [-focus REGEXP] [-workers 2] [-zones 1] [-report DIR] [-keep]
+//	go run ./test/conformance -page      writes docs/conformance.md
+//
+//	main.go     flags, and the order of the steps
+//	cluster.go  hosted cluster and its workers
+//	suite.go    ginkgo with the specs that run in parallel, then with those that run alone
+//	follow.go   output of ginkgo ─► lines of progress
+//	report      results ─► comparison with the list of specs, table, page
+//
+// It writes to DIR: the output of ginkgo, its reports as JSON and JUnit for both parts, and conformance.json, the comparison. The exit
+// code is 1 unless all specs of the selection passed.
+package main

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ReadAll reads the reports of a directory, named VERSION.json, in the order of these versions. A version without a run has none.
+func ReadAll(dir string, versions []string) ([]*Report, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*Report
+	for _, version := range versions {
+		file := filepath.Join(dir, version+".json")
+		if !slices.Contains(files, file) {
+			continue
+		}
+		r, err := Read(file)
+		if err != nil {
+			return nil, err
+		}
+		if r.Version != version || r.Selection != "" {
+			return nil, fmt.Errorf("%s is not a complete run of %s", file, version)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// Page is docs/conformance.md, for these versions of hosted clusters.
+func Page(versions []string, reports []*Report) string {
+	var out strings.Builder
+	out.WriteString(pageHead)
+	for _, version := range versions {
+		fmt.Fprintf(&out, "\n## Kubernetes %s\n\n", version)
+		i := slices.IndexFunc(reports, func(r *Report) bool { return r.Version == version })
+		if i < 0 {
+			out.WriteString("`make conformance` has not run for this version yet.")
+			if version == byHandVersion {
+				out.WriteString(byHand)
+			}
+			out.WriteString("\n")
+			continue
+		}
+		reports[i].section(&out)
+	}
+	return out.String()
+}
+
+// section describes one run.
+func (r *Report) section(out *strings.Builder) {
+	rows := r.Rows()
+	total := rows[len(rows)-1]
+	commit := r.Commit
+	if len(commit) > 8 {
+		commit = commit[:8]
+	}
+	fmt.Fprintf(out, "**%d of %d** specs passed on %s, at commit %s, in %.0f minutes, on a hosted cluster with %s in %s.\n\n",
+		total.Passed, total.List, r.Date.UTC().Format("2006-01-02"), commit, r.Minutes, count(r.Workers, "worker"), count(r.Zones, "zone"))
+	out.WriteString(r.markdown())
+	var rest []string
+	for _, s := range r.Specs {
+		if s.State == Failed {
+			rest = append(rest, "failed: "+s.Name)
+		}
+	}
+	for _, name := range r.NotRun {
+		rest = append(rest, "not run: "+name)
+	}
+	if len(rest) > 0 {
+		fmt.Fprintf(out, "\n```\n%s\n```\n", strings.Join(rest, "\n"))
+	}
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
+}
+
+// byHand is the run before there was a command. It has no report.
+const (
+	byHandVersion = "1.36.3"
+	byHand        = " The last run was one by hand, on 2026-11-22, at commit 0ff46a5, on a hosted cluster\nwith two workers: 444 of the 446 specs ran, and all of them passed, six of these after the images of the tests or the lab were mended. The\nother two, of taints with `NoExecute`, were not run."
+)
+
+const pageHead = `<!-- Written by: go run ./test/conformance -page. -->
+
+# Conformance
+
+The conformance tests of Kubernetes are the part of its end-to-end tests that each cluster must pass. They run on a hosted cluster of the
+lab, with workers that joined over PrivateLink. Each version of Kubernetes has a list of them, which is compared with what ran: a spec that is in
+the list and did not run is not passed.
+
+` + "```bash" + `
+make conformance                  # the newest version: about half an hour, after the programs are built
+make conformance VERSION=1.35.4
+make conformance QUICK=1          # API machinery, apps, auth and network without the serial and the slow ones: about 7 minutes
+` + "```" + `
+
+The tests are the programs of the version's own release. Their images are built from the same modules and from Debian packages, like all images
+of the lab: [decision 0077](../hack/decisions/0077-conformance.md) lists what differs.
+The lab is no certified product, and AWS is emulated: see [What has been run where](tested.md).
+`

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Report is the result of a run.
+type Report struct {
+	// Version is that of Kubernetes, without a v.
+	Version string `json:"version"`
+	// Commit is the commit of this repository, Date when the run began.
+	Commit string    `json:"commit"`
+	Date   time.Time `json:"date"`
+	// Selection describes the selected part of the list; empty: all.
+	Selection string `json:"selection,omitempty"`
+	// Workers and Zones are those of the hosted cluster.
+	Workers int `json:"workers"`
+	Zones   int `json:"zones"`
+	// Minutes is the time from the first spec to the last.
+	Minutes float64 `json:"minutes"`
+	// Specs are the specs that ran, in the order of names.
+	Specs []Spec `json:"specs"`
+	// NotRun are the specs of the list that did not.
+	NotRun []string `json:"notRun,omitempty"`
+	// Problems are failures outside of specs.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// Add adds the specs of a report of ginkgo. A spec that is there already has the later result.
+func (r *Report) Add(specs []Spec, problems []string) {
+	for _, s := range specs {
+		r.Specs = slices.DeleteFunc(r.Specs, func(before Spec) bool { return before.Name == s.Name })
+		r.Specs = append(r.Specs, s)
+	}
+	r.Problems = append(r.Problems, problems...)
+}
+
+// Compare sets NotRun to the wanted specs that did not run.
+func (r *Report) Compare(wanted []string) {
+	slices.SortFunc(r.Specs, func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
+	ran := map[string]bool{}
+	for _, s := range r.Specs {
+		ran[s.Name] = s.State != Skipped
+	}
+	r.NotRun = slices.DeleteFunc(slices.Sorted(slices.Values(wanted)), func(name string) bool { return ran[name] })
+}
+
+// Err is nil if all wanted specs passed. Otherwise it names those that did not.
+func (r *Report) Err() error {
+	var lines []string
+	for _, problem := range r.Problems {
+		lines = append(lines, "the suite: "+firstLine(problem))
+	}
+	messages := map[string]string{}
+	for _, s := range r.Specs {
+		if s.State == Failed {
+			lines = append(lines, "failed: "+s.Name+": "+firstLine(s.Message))
+		}
+		messages[s.Name] = s.Message
+	}
+	for _, name := range r.NotRun {
+		line := "not run: " + name
+		if message := messages[name]; message != "" {
+			line += ": " + firstLine(message)
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not all specs passed:\n  %s", strings.Join(lines, "\n  "))
+}
+
+// firstLine is the first line of a message, which may be long.
+func firstLine(message string) string {
+	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
+	if runes := []rune(message); len(runes) > 300 {
+		message = string(runes[:300]) + "..."
+	}
+	return message
+}
+
+// Write writes the report as JSON.
+func (r *Report) Write(file string) error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+// Read reads a report that Write has written.
+func Read(file string) (*Report, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading a report: %w", err)
+	}
+	r := &Report{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("reading the report %s: %w", file, err)
+	}
+	return r, nil
+}

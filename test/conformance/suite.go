@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hosted-control-planes/hypershift/test/conformance/report"
+)
+
+// part is one call of ginkgo.
+type part struct {
+	name      string
+	processes int
+	// filter is an expression over labels of specs.
+	filter string
+	// focus are the patterns of names, of which one must match.
+	focus string
+	specs int
+}
+
+// parts divides the wanted specs into those that run in parallel and those that must run alone.
+func parts(o options, wanted []string) []part {
+	parallel := part{name: "parallel", processes: o.processes, filter: "Conformance && !Serial"}
+	serial := part{name: "serial", processes: 1, filter: "Conformance && Serial"}
+	if o.selection.Quick {
+		parallel.filter += " && !Slow"
+		parallel.focus = report.QuickFocus
+	}
+	if o.selection.Focus != nil {
+		parallel.focus = o.selection.Focus.String()
+		serial.focus = parallel.focus
+	}
+	for _, name := range wanted {
+		if report.Serial(name) {
+			serial.specs++
+		} else {
+			parallel.specs++
+		}
+	}
+	return slices.DeleteFunc([]part{parallel, serial}, func(p part) bool { return p.specs == 0 })
+}
+
+// timeout is the timeout of one part. The slowest spec takes eight minutes.
+const timeout = 2 * time.Hour
+
+// suite runs the specs against a hosted cluster.
+type suite struct {
+	*run
+	repositories string
+	kubeconfig   string
+	addresses    map[string]string
+}
+
+// do runs one part and reads its report. It returns an error if ginkgo ends without one.
+func (s *suite) do(ctx context.Context, p part) ([]report.Spec, []string, error) {
+	repositories, hosts, results := filepath.Join(s.dir, "repositories.yaml"), filepath.Join(s.dir, "hosts"), filepath.Join(s.dir, p.name+".json")
+	etc, err := os.ReadFile("/etc/hosts")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	if err := errors.Join(
+		os.WriteFile(repositories, []byte(s.repositories), 0o644),
+		os.WriteFile(hosts, []byte(hostsFile(string(etc), s.addresses)), 0o644),
+		// That of an earlier run.
+		unlessMissing(os.Remove(results)),
+	); err != nil {
+		return nil, nil, fmt.Errorf("preparing the suite: %w", err)
+	}
+	log, err := os.Create(filepath.Join(s.dir, p.name+".log"))
+	if err != nil {
+		return nil, nil, fmt.Errorf("preparing the suite: %w", err)
+	}
+	defer log.Close()
+	s.report("running %d specs, %s (%d processes); the output is in %s", p.specs, p.name, p.processes, log.Name())
+	cmd, err := s.command(ctx, p, hosts)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd.Env = append(os.Environ(), "KUBE_TEST_REPO_LIST="+repositories, "KUBECONFIG="+s.kubeconfig,
+		"PATH="+filepath.Dir(s.program("kubectl"))+":"+os.Getenv("PATH"))
+	f := &follower{log: log, name: p.name, total: p.specs, report: s.report, began: time.Now()}
+	cmd.Stdout, cmd.Stderr = f, f
+	stop := f.beat()
+	failed := cmd.Run()
+	stop()
+	file, err := os.Open(results)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ginkgo left no report: %w\n%s", errors.Join(failed, err), f.tail())
+	}
+	defer file.Close()
+	specs, problems, err := report.Parse(file)
+	explained := len(problems) > 0 || slices.ContainsFunc(specs, func(s report.Spec) bool { return s.State == report.Failed })
+	if err == nil && failed != nil && !explained {
+		err = fmt.Errorf("ginkgo failed: %w\n%s", failed, f.tail())
+	}
+	return specs, problems, err
+}
+
+// unlessMissing is nil if a file does not exist.
+func unlessMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// command is a call of ginkgo with a file of hosts. The tests call kubectl with --server, which drops the TLS server name of a
+// kubeconfig: the server must have its real name.
+func (s *suite) command(ctx context.Context, p part, hosts string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, self, slices.Concat([]string{withHosts, hosts, s.program("ginkgo")}, s.arguments(p))...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	// After an interrupt, ginkgo ends its processes and writes reports.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = time.Minute
+	return cmd, nil
+}
+
+// arguments are those of ginkgo, and after -- those of the suite. -1 stops the suite from waiting for nodes itself, which r.hosted has done.
+func (s *suite) arguments(p part) []string {
+	args := []string{
+		"run", "--no-color", "-v", fmt.Sprintf("--procs=%d", p.processes), "--timeout=" + timeout.String(), "--poll-progress-after=5m",
+		"--output-dir=" + s.dir, "--json-report=" + p.name + ".json", "--junit-report=" + p.name + ".xml", "--label-filter=" + p.filter,
+	}
+	if p.focus != "" {
+		args = append(args, "--focus="+p.focus)
+	}
+	return append(args, s.program("e2e.test"), "--",
+		"--provider=skeleton", "--kubeconfig="+s.kubeconfig, "--kubectl-path="+s.program("kubectl"), fmt.Sprintf("--num-nodes=%d", s.workers),
+		"--allowed-not-ready-nodes=-1", "--disable-log-dump", "--dump-logs-on-failure=false", "--delete-namespace=true")
+}
+
+// hostsFile adds the addresses to a file of hosts.
+func hostsFile(etc string, addresses map[string]string) string {
+	var out strings.Builder
+	out.WriteString(strings.TrimSpace(etc) + "\n")
+	for _, host := range slices.Sorted(maps.Keys(addresses)) {
+		fmt.Fprintf(&out, "%s %s\n", addresses[host], host)
+	}
+	return out.String()
+}
+
+// withHosts is the command with which this program calls itself in a mount namespace of its own:
+//
+//	conformance with-hosts FILE PROGRAM ARGUMENTS
+const withHosts = "with-hosts"
+
+// becomeWithHosts mounts a file over /etc/hosts, and executes a program. It must run in a mount namespace of its own.
+func becomeWithHosts(file string, program []string) error {
+	if err := mustNotShareMounts(); err != nil {
+		return err
+	}
+	if err := unix.Mount(file, "/etc/hosts", "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mounting the file of hosts (needs root): %w", err)
+	}
+	return unix.Exec(program[0], program, os.Environ())
+}
+
+// mustNotShareMounts fails in the mount namespace of the parent, whose /etc/hosts must not change.
+func mustNotShareMounts() error {
+	own, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return err
+	}
+	parents, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", os.Getppid()))
+	if err != nil {
+		return err
+	}
+	if own == parents {
+		return errors.New(withHosts + " is not for users")
+	}
+	return nil
+}

@@ -7,9 +7,12 @@ COPY api/go.mod api/go.sum api/
 RUN go mod download
 COPY . .
 ARG TARGETOS TARGETARCH
+# What --version prints; `make image` sets it.
+ARG VERSION COMMIT DATE
+ARG AT=github.com/hosted-control-planes/hypershift/internal/version
 # Without grpcnotrace, gRPC links html/template, and with it every method of the AWS SDK: twice the size.
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -tags=grpcnotrace -trimpath -ldflags '-s -w' -o /out/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
+    go build -tags=grpcnotrace -trimpath -ldflags "-s -w -X $AT.version=$VERSION -X $AT.commit=$COMMIT -X $AT.date=$DATE" -o /out/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -9,17 +9,44 @@ KEEP ?=
 # Number of nodes and zones of the lab.
 MACHINES ?= 3
 ZONES ?= 3
-# Pattern of go test -run that selects the end-to-end scenarios.
+# Programs of hack/binaries that `make lab-programs` builds; by default all except those that few scenarios or none need.
+PROGRAMS ?=
+RARE = *-1.35.*,conformance*/*,karpenter,agnhost,cyclonus,ko,syft,cosign,root-cas,golangci-lint
+# Patterns of go test -run and -skip that select the end-to-end scenarios.
 STORIES ?=
-# Name and platforms of the image that `make image` builds.
+SKIP ?=
+# How often scenarios that fail are run again, each alone.
+RERUN ?= 0
+# Name of the image that `make image` builds. PUSH=1 pushes it, for all PLATFORMS.
 IMAGE ?= hypershift:dev
 PLATFORMS ?= linux/amd64,linux/arm64
+PUSH ?=
+# QUICK=1 runs a part of the conformance tests. Their VERSION is that of Kubernetes; by default the newest.
+QUICK ?=
+# Version, registry and key of cosign of a release: docs/releases.md. RELEASE_FLAGS are further flags of hack/release.
+VERSION ?=
+REGISTRY ?=
+KEY ?=
+RELEASE_FLAGS ?=
+# What --version prints.
+COMMIT = $(shell git rev-parse HEAD)
+DATE = $(shell TZ=UTC git log -1 --date=iso-strict-local --format=%cd)
+LDFLAGS = -s -w $(addprefix -X github.com/hosted-control-planes/hypershift/internal/version.,version=$(VERSION) commit=$(COMMIT) date=$(DATE))
+
+# The same for all builds, as for the programs of hack/binaries: a package of the same version is then compiled once.
+export CGO_ENABLED = 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath)
 
 # Packages of the API module. ./... of the root module does not include them.
 API = github.com/hosted-control-planes/hypershift/api/...
 
-# GOTEST runs go test and lists at the end which tests failed and which were skipped, with the reason.
+# GOTEST runs go test and lists at the end which tests failed and which were skipped, with the reason. NOVET leaves out go vet, which
+# would check all dependencies, too: `make lint` has the same checks.
 GOTEST = go run gotest.tools/gotestsum@v1.13.0
+NOVET = -vet=off
+
+# LIBRARIES are flags of go build that compile all packages and link no program.
+LIBRARIES = -buildmode=archive
 
 .PHONY: help
 help: ## list all targets
@@ -29,17 +56,28 @@ help: ## list all targets
 demo: ## create, use, upgrade and delete two hosted clusters on a lab on this machine, as root (KEEP=1 keeps them)
 	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/demo/lab
+	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
 	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
+
+.PHONY: demo-kind
+demo-kind: ## create a hosted cluster on kind, from the images of a release (never run; VERSION, REGISTRY)
+	@VERSION='$(VERSION)' REGISTRY='$(REGISTRY)' hack/kind/demo.sh
 
 .PHONY: test
 test: binaries ## run all tests except e2e: unit, crash consistency, API validation, AWS contract, chart, integration
-	@go run ./hack/progress "compiling everything" ./... $(API)
-	$(GOTEST) --format pkgname -- -timeout 30m -parallel 6 ./... $(API)
+	@go run ./hack/progress "compiling everything" $(LIBRARIES) ./... $(API)
+	$(GOTEST) --format pkgname -- $(NOVET) -timeout 30m -parallel 6 ./... $(API)
 
 .PHONY: binaries
 binaries:
 	@hack/packages/install.sh test
 	@go run ./hack/binaries etcd etcdutl kube-apiserver kube-controller-manager aws-cloud-controller-manager helm >/dev/null
+
+.PHONY: lab-programs
+lab-programs: ## build the programs and the images of machines of the lab in advance (PROGRAMS='*-1.35.* karpenter')
+	@hack/packages/install.sh lab
+	@go run ./hack/binaries $(or $(foreach program,$(PROGRAMS),'$(program)'),-except '$(RARE)') >/dev/null
+	@go run ./hack/images >/dev/null
 
 .PHONY: unit
 unit: ## run the tests of the operators and internal; they use etcd, kube-apiserver and HAProxy
@@ -47,13 +85,14 @@ unit: ## run the tests of the operators and internal; they use etcd, kube-apiser
 
 .PHONY: integration
 integration: ## run the integration tests: scenarios across controllers, on a real API server and the AWS emulator
-	$(GOTEST) --format standard-verbose -- -count=1 -timeout 30m -parallel 6 ./test/integration/...
+	$(GOTEST) --format standard-verbose -- $(NOVET) -count=1 -timeout 30m -parallel 6 ./test/integration/...
 
 .PHONY: e2e
 e2e: ## run the end-to-end scenarios on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the scenarios" ./test/lab/...
-	$(GOTEST) --format standard-verbose -- -tags e2e -count=1 -p 1 -timeout 60m -run '$(STORIES)' ./test/lab ./test/e2e
+	@go run ./hack/progress "compiling the scenarios" $(LIBRARIES) ./test/lab/...
+	$(GOTEST) --format standard-verbose --rerun-fails=$(RERUN) --rerun-fails-run-root-test --packages './test/lab ./test/e2e' \
+		-- $(NOVET) -tags e2e -count=1 -p 1 -timeout 75m -run '$(STORIES)' -skip '$(SKIP)'
 
 .PHONY: lab
 lab: ## start a management cluster with real nodes on this machine, as root (MACHINES, ZONES); then: bin/lab status
@@ -72,22 +111,43 @@ bench: ## measure time, CPU, memory and AWS calls, and compare them with the bud
 	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/bench
 	@bin/bench
 
+.PHONY: conformance
+conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, as root (VERSION; QUICK=1 runs a part in about 7 min)
+	@hack/packages/install.sh lab
+	@go run ./hack/progress "compiling the runner of the tests" -o bin/conformance ./test/conformance
+	@bin/conformance $(if $(VERSION),-version '$(VERSION)') $(if $(QUICK),-quick)
+
 .PHONY: build
 build: ## build the programs as static binaries in bin/
-	CGO_ENABLED=0 go build -tags=grpcnotrace -trimpath -ldflags '-s -w' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar
+	CGO_ENABLED=0 go build -tags=grpcnotrace -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar ./cmd/hypershift
+
+.PHONY: man
+man: ## write the manual pages of the command line to bin/man
+	@go run -tags=grpcnotrace -trimpath -ldflags '$(LDFLAGS)' ./cmd/hypershift man --output-dir bin/man
 
 .PHONY: image
-image: ## build the container image of the operators (IMAGE, PLATFORMS)
-	docker buildx build --platform $(PLATFORMS) -t $(IMAGE) .
+image: ## build the container image of the operators with Docker (IMAGE; PUSH=1 pushes it for all PLATFORMS)
+	docker buildx build $(if $(PUSH),--push --platform $(PLATFORMS),--load) \
+		--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) --build-arg DATE=$(DATE) -t $(IMAGE) .
+
+.PHONY: release
+release: ## build, push and sign images, chart and payloads, without a container engine (VERSION, REGISTRY, KEY)
+	go run ./hack/release -version '$(VERSION)' -registry '$(REGISTRY)' $(if $(KEY),-key '$(KEY)',-keyless) $(RELEASE_FLAGS)
+
+.PHONY: test-release
+test-release: ## release to a registry on this machine, and check what users would get (about 10 min with empty caches)
+	$(GOTEST) --format standard-verbose -- $(NOVET) -tags release -count=1 -timeout 60m ./test/release
 
 .PHONY: generate
-generate: ## generate deep copies, CRDs, apply configurations, the client, chart files and docs/conditions.md
+generate: ## generate deep copies, CRDs, apply configurations, the client, chart files, payloads and documents
 	hack/generate.sh
 
 .PHONY: lint
-lint: ## run golangci-lint, with the table of allowed imports
+lint: ## run golangci-lint on both modules, with the table of allowed imports
 	@golangci=$$(go run ./hack/binaries golangci-lint); \
-	for module in . api; do (cd $$module && echo "lint: $$module" && $$golangci run ./...); done
+	work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; export GOWORK=$$work/go.work; \
+	go work init $(CURDIR) $(CURDIR)/api; \
+	$$golangci run ./... ./api/...
 
 .PHONY: verify
 verify: lint ## run lint, and check that generated files and go.mod are up to date

@@ -36,6 +36,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/memory"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 func main() {
@@ -46,7 +47,11 @@ func main() {
 		}
 	}
 	opts, err := operator.Parse(os.Args[0], os.Args[1:], os.Environ())
-	if errors.Is(err, flag.ErrHelp) {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case errors.Is(err, version.ErrRequested):
+		version.Print("control-plane-operator")
 		return
 	}
 	if err == nil {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Generates deep copies, CRDs, copies of external CRDs, the files of the chart, apply configurations, the typed client and docs/conditions.md.
+# Generates deep copies, CRDs, copies of external CRDs, the files of the chart, apply configurations, the typed client,
+# docs/conditions.md, docs/annotations.md, docs/api.md and the descriptions of payloads.
 # It is idempotent.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,9 +13,9 @@ trap 'rm -f "$header"' EXIT
 : >"$header"
 
 echo "deep copies and CRDs"
-go tool controller-gen object paths=./api/hypershift/...
-rm -f config/crd/hypershift.openshift.io_*.yaml
-go tool controller-gen crd paths=./api/hypershift/... output:crd:dir=config/crd
+go tool controller-gen object paths=./api/hypershift/... paths=./api/certificates/...
+rm -f config/crd/*hypershift.openshift.io_*.yaml
+go tool controller-gen crd paths=./api/hypershift/... paths=./api/certificates/... output:crd:dir=config/crd
 
 echo "external CRDs"
 go run ./hack/externalcrds
@@ -54,5 +55,15 @@ go tool informer-gen \
 	--output-pkg "$module/api/client/informers" \
 	"$api"
 
-echo "docs/conditions.md"
-go run ./hack/conditionsdoc
+echo "descriptions of payloads"
+go run ./hack/payload -generate
+
+echo "docs/conditions.md and docs/annotations.md"
+go run ./hack/constantsdoc
+
+echo "docs/api.md"
+go tool crd-ref-docs --log-level=ERROR --source-path=api/hypershift --config=hack/apidocs/config.yaml --templates-dir=hack/apidocs/templates \
+	--renderer=markdown --output-path=docs/api.md
+# Types have more than one empty line between them.
+cat -s docs/api.md >"$header"
+cp "$header" docs/api.md

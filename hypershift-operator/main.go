@@ -17,6 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/memory"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 func main() {
@@ -25,7 +26,11 @@ func main() {
 		return
 	}
 	opts, err := operator.Parse(os.Args[0], os.Args[1:], os.Environ())
-	if errors.Is(err, flag.ErrHelp) {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case errors.Is(err, version.ErrRequested):
+		version.Print("hypershift-operator")
 		return
 	}
 	if err == nil {

@@ -16,6 +16,8 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=hypershift.openshift.io, Version=v1beta1
+	case v1beta1.SchemeGroupVersion.WithKind("AESCBCKeyStatus"):
+		return &hypershiftv1beta1.AESCBCKeyStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AESCBCSpec"):
 		return &hypershiftv1beta1.AESCBCSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("APIEndpoint"):
@@ -40,6 +42,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.AWSKMSAuthSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AWSKMSKeyEntry"):
 		return &hypershiftv1beta1.AWSKMSKeyEntryApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AWSKMSKeyStatus"):
+		return &hypershiftv1beta1.AWSKMSKeyStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AWSKMSSpec"):
 		return &hypershiftv1beta1.AWSKMSSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AWSNodePoolPlatform"):
@@ -66,6 +70,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.CapabilitiesApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CapacityReservationOptions"):
 		return &hypershiftv1beta1.CapacityReservationOptionsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CertificateSigningRequestApproval"):
+		return &hypershiftv1beta1.CertificateSigningRequestApprovalApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ClusterAutoscaling"):
 		return &hypershiftv1beta1.ClusterAutoscalingApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ClusterConfiguration"):
@@ -94,12 +100,34 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.ControlPlaneVersionStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("DNSSpec"):
 		return &hypershiftv1beta1.DNSSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EncryptionKeyReference"):
+		return &hypershiftv1beta1.EncryptionKeyReferenceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EncryptionMigrationHistory"):
+		return &hypershiftv1beta1.EncryptionMigrationHistoryApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdSchedulingSpec"):
+		return &hypershiftv1beta1.EtcdSchedulingSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EtcdSpec"):
 		return &hypershiftv1beta1.EtcdSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EtcdTLSConfig"):
 		return &hypershiftv1beta1.EtcdTLSConfigApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Filter"):
 		return &hypershiftv1beta1.FilterApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HCPEtcdBackup"):
+		return &hypershiftv1beta1.HCPEtcdBackupApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HCPEtcdBackupConfig"):
+		return &hypershiftv1beta1.HCPEtcdBackupConfigApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HCPEtcdBackupConfigAWS"):
+		return &hypershiftv1beta1.HCPEtcdBackupConfigAWSApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HCPEtcdBackupEncryptionMetadata"):
+		return &hypershiftv1beta1.HCPEtcdBackupEncryptionMetadataApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HCPEtcdBackupS3"):
+		return &hypershiftv1beta1.HCPEtcdBackupS3ApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HCPEtcdBackupSpec"):
+		return &hypershiftv1beta1.HCPEtcdBackupSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HCPEtcdBackupStatus"):
+		return &hypershiftv1beta1.HCPEtcdBackupStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("HCPEtcdBackupStorage"):
+		return &hypershiftv1beta1.HCPEtcdBackupStorageApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("HostedCluster"):
 		return &hypershiftv1beta1.HostedClusterApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("HostedClusterSpec"):
@@ -198,6 +226,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.OSImageStreamApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("OVNIPv4Config"):
 		return &hypershiftv1beta1.OVNIPv4ConfigApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("OVNIPv6Config"):
+		return &hypershiftv1beta1.OVNIPv6ConfigApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("OVNKubernetesConfig"):
 		return &hypershiftv1beta1.OVNKubernetesConfigApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("PersistentVolumeEtcdStorageSpec"):
@@ -220,14 +250,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.RoutePublishingStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ScaleDownConfig"):
 		return &hypershiftv1beta1.ScaleDownConfigApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SecretEncryptionKeyRecord"):
+		return &hypershiftv1beta1.SecretEncryptionKeyRecordApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SecretEncryptionKeyStatus"):
 		return &hypershiftv1beta1.SecretEncryptionKeyStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SecretEncryptionMigration"):
 		return &hypershiftv1beta1.SecretEncryptionMigrationApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SecretEncryptionRecord"):
+		return &hypershiftv1beta1.SecretEncryptionRecordApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SecretEncryptionSpec"):
 		return &hypershiftv1beta1.SecretEncryptionSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SecretEncryptionStatus"):
 		return &hypershiftv1beta1.SecretEncryptionStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SecretReference"):
+		return &hypershiftv1beta1.SecretReferenceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ServiceNetworkEntry"):
 		return &hypershiftv1beta1.ServiceNetworkEntryApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ServicePublishingStrategy"):

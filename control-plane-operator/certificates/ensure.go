@@ -39,7 +39,9 @@ const DefaultStepDuration = 5 * time.Minute
 const (
 	// jitter spreads the reconciles of clusters that were created together.
 	jitter = 0.05
-	yes    = "true"
+	// maxJitter limits it: an alert reports a certificate that is not renewed in time.
+	maxJitter = time.Hour
+	yes       = "true"
 )
 
 // Facts are the inputs of Ensure in addition to the HostedControlPlane.
@@ -54,8 +56,8 @@ type Facts struct {
 	// KubeadminPassword is true when the cluster has an OAuth server that needs the password.
 	KubeadminPassword bool
 	// MetricsServer is true when metrics-server runs on the nodes of the cluster, and the others when these components run
-	// beside its control plane.
-	MetricsServer, PodIdentityWebhook, EBSCSIController bool
+	// next to its control plane.
+	MetricsServer, PodIdentityWebhook, EBSCSIController, CloudController bool
 }
 
 // Certificates reconciles the certificates of control planes.
@@ -65,6 +67,8 @@ type Certificates struct {
 	apply *apply.Applier
 	// skip is the skip state of the last control plane. An operator has one control plane.
 	skip atomic.Pointer[skipState]
+	// parsed has the certificates that Validities has read.
+	parsed parsed
 }
 
 // New returns Certificates.
@@ -162,5 +166,6 @@ func (c *Certificates) plan(hcp *hyperv1.HostedControlPlane, facts Facts, there 
 
 // requeueAfter returns the time until the next reconcile is due.
 func requeueAfter(due, now time.Time) time.Duration {
-	return wait.Jitter(max(due.Sub(now), time.Second), jitter)
+	left := max(due.Sub(now), time.Second)
+	return wait.Jitter(left, min(jitter, float64(maxJitter)/float64(left)))
 }

@@ -45,7 +45,7 @@ func kubeconfigs(hcp *hyperv1.HostedControlPlane, facts Facts) []kubeconfig {
 			Request: pki.Request{User: names.ClusterAPIUser, Groups: []string{names.ClusterAPIGroup}, Usage: pki.Client},
 		},
 	}
-	if hcp.Spec.Platform.AWS != nil {
+	if facts.CloudController {
 		all = append(all, kubeconfig{secret: names.CloudControllerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.CloudControllerUser, Usage: pki.Client}})
 	}
 	if facts.PodIdentityWebhook {
@@ -64,9 +64,15 @@ func kubeconfigs(hcp *hyperv1.HostedControlPlane, facts Facts) []kubeconfig {
 		if all[i].key == "" {
 			all[i].key = names.AdminKubeconfigFile
 		}
+		if all[i].outside {
+			all[i].labels = published()
+		}
 	}
 	return all
 }
+
+// published returns the labels of a Secret for users.
+func published() map[string]string { return map[string]string{names.PublishedLabel: names.Published} }
 
 func (k kubeconfig) server() string {
 	return "https://" + net.JoinHostPort(k.host, strconv.Itoa(int(k.port)))

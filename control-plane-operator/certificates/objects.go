@@ -2,21 +2,41 @@ package certificates
 
 import (
 	"bytes"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// secret returns a desired Secret, and records whether it differs from the existing one.
-func (p *plan) secret(name string, kind corev1.SecretType, labels map[string]string, data map[string][]byte) *corev1.Secret {
+// addSecret adds a desired Secret, or adds data to one that is shared, and records whether it differs from the existing one.
+func (p *plan) addSecret(objects *[]client.Object, name string, kind corev1.SecretType, labels map[string]string, data map[string][]byte) {
 	for key, value := range data {
 		p.differs = p.differs || !bytes.Equal(value, p.there.secrets[name][key])
 	}
-	return &corev1.Secret{ObjectMeta: p.meta(name, labels), Type: kind, Data: data}
+	shared := certsecret.SharedBy(name)
+	if shared == "" || !p.there.shared {
+		*objects = append(*objects, &corev1.Secret{ObjectMeta: p.meta(name, labels), Type: kind, Data: data})
+		return
+	}
+	if p.shared[shared] == nil {
+		p.shared[shared] = &corev1.Secret{ObjectMeta: p.meta(shared, nil), Type: corev1.SecretTypeOpaque, Data: map[string][]byte{}}
+		*objects = append(*objects, p.shared[shared])
+	}
+	certsecret.Put(p.shared[shared].Data, name, data)
+}
+
+// place returns where the authority of that name is, and what a user deletes to get a new one, for messages.
+func (p *plan) place(name string) (secret, content string) {
+	if shared := certsecret.SharedBy(name); shared != "" && p.there.shared {
+		return "Secret " + shared, fmt.Sprintf("its keys %s", certsecret.Key(name, "*"))
+	}
+	return "Secret " + name, "the Secret"
 }
 
 // bundle adds a desired ConfigMap.
@@ -25,8 +45,16 @@ func (p *plan) bundle(b bundle) {
 	for _, signer := range b.of {
 		trust = append(trust, p.current[signer].Trust()...)
 	}
-	p.objects = append(p.objects, &corev1.ConfigMap{ObjectMeta: p.meta(b.name, nil), Data: map[string]string{pki.TrustKey: string(trust)}})
 	p.differs = p.differs || string(trust) != p.there.configMaps[b.name][pki.TrustKey]
+	if !certsecret.IsSharedBundle(b.name) || !p.there.shared {
+		p.objects = append(p.objects, &corev1.ConfigMap{ObjectMeta: p.meta(b.name, nil), Data: map[string]string{pki.TrustKey: string(trust)}})
+		return
+	}
+	if p.sharedBundles == nil {
+		p.sharedBundles = &corev1.ConfigMap{ObjectMeta: p.meta(certsecret.Bundles, nil), Data: map[string]string{}}
+		p.objects = append(p.objects, p.sharedBundles)
+	}
+	p.sharedBundles.Data[certsecret.Key(b.name, pki.TrustKey)] = string(trust)
 }
 
 func (p *plan) meta(name string, labels map[string]string) metav1.ObjectMeta {
@@ -66,6 +94,6 @@ func (p *plan) kubeadmin() error {
 		}
 		password = []byte(made)
 	}
-	p.objects = append(p.objects, p.secret(names.KubeadminPassword, corev1.SecretTypeOpaque, nil, map[string][]byte{names.KubeadminPasswordFile: password}))
+	p.addSecret(&p.objects, names.KubeadminPassword, corev1.SecretTypeOpaque, published(), map[string][]byte{names.KubeadminPasswordFile: password})
 	return nil
 }

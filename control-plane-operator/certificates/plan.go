@@ -29,6 +29,10 @@ type plan struct {
 	current map[string]*pki.Signer
 	// authorities are the desired Secrets of the signers, and objects the desired objects that depend on them.
 	authorities, objects []client.Object
+	// shared are the shared Secrets among them, by name.
+	shared map[string]*corev1.Secret
+	// sharedBundles is the shared ConfigMap among them.
+	sharedBundles *corev1.ConfigMap
 	// differs is true when an existing object differs from the desired one.
 	differs bool
 	// due is the time of the next reconcile.
@@ -92,16 +96,17 @@ func (p *plan) findSigner(name string) (*pki.Signer, error) {
 		return pki.NewSigner(name, asked, p.now)
 	}
 	s, err := pki.DecodeSigner(data)
+	secret, content := p.place(name)
 	var lost *pki.LostKeyError
 	switch {
 	case errors.As(err, &lost):
-		p.addEvent(corev1.EventTypeWarning, authorityReplaced, "the private key in Secret %s cannot be read: a new certificate authority replaces the previous one", name)
+		p.addEvent(corev1.EventTypeWarning, authorityReplaced, "the private key of %s in %s cannot be read: a new certificate authority replaces the previous one", name, secret)
 		return pki.NewSigner(name, asked, p.now, lost.Trusted...)
 	case err != nil:
 		return nil, reconcile.Block(hyperv1.CertificateAuthorityBrokenReason,
-			"Secret %s has the private key of a certificate authority but not its certificate (%v): restore the certificate, or delete the Secret to get a new authority", name, err)
+			"%s has the private key of certificate authority %s but not its certificate (%v): restore the certificate, or delete %s to get a new authority", secret, name, err, content)
 	case s.Expired(p.now):
-		p.addEvent(corev1.EventTypeWarning, authorityReplaced, "the certificate authority in Secret %s has expired: a new one replaces it", name)
+		p.addEvent(corev1.EventTypeWarning, authorityReplaced, "the certificate authority %s in %s has expired: a new one replaces it", name, secret)
 		return pki.NewSigner(name, asked, p.now)
 	}
 	return s, nil
@@ -128,13 +133,14 @@ func (p *plan) pace(lives time.Duration) pki.Timing {
 // compute returns the desired objects for the current signers.
 func (p *plan) compute() error {
 	p.authorities, p.objects, p.differs, p.issued, p.due = nil, nil, false, nil, time.Time{}
+	p.shared, p.sharedBundles = map[string]*corev1.Secret{}, nil
 	for _, line := range p.signers {
 		s := p.current[line.name]
 		data, err := s.Data()
 		if err != nil {
 			return fmt.Errorf("writing signer %s: %w", line.name, err)
 		}
-		p.authorities = append(p.authorities, p.secret(line.name, corev1.SecretTypeOpaque, nil, data))
+		p.addSecret(&p.authorities, line.name, corev1.SecretTypeOpaque, nil, data)
 		p.requeueBefore(s.Due(p.pace(line.lives), p.now))
 	}
 	for _, b := range p.bundles {
@@ -158,7 +164,7 @@ func (p *plan) leaf(l leaf) error {
 	if err != nil {
 		return err
 	}
-	p.objects = append(p.objects, p.secret(l.secret, corev1.SecretTypeTLS, nil, have.Data(p.current[l.signer].Trust())))
+	p.addSecret(&p.objects, l.secret, corev1.SecretTypeTLS, nil, have.Data(p.current[l.signer].Trust()))
 	return nil
 }
 
@@ -179,7 +185,7 @@ func (p *plan) kubeconfig(k kubeconfig) error {
 	if err != nil {
 		return fmt.Errorf("writing kubeconfig %s: %w", k.secret, err)
 	}
-	p.objects = append(p.objects, p.secret(k.secret, corev1.SecretTypeOpaque, k.labels, map[string][]byte{k.key: text}))
+	p.addSecret(&p.objects, k.secret, corev1.SecretTypeOpaque, k.labels, map[string][]byte{k.key: text})
 	return nil
 }
 

@@ -1,16 +1,20 @@
 package certificates
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,8 +39,7 @@ func annotated(key, value string) func(*hyperv1.HostedControlPlane) {
 }
 
 // mostWrites is the limit of certificate writes during the creation of a control plane.
-// plane may take.
-const mostWrites = 27
+const mostWrites = 13
 
 func TestSteadyStateHasNoWrites(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -104,7 +107,7 @@ func TestChangedCertificatesAreIssuedAgain(t *testing.T) {
 		return func(data map[string][]byte) { data[key] = []byte("garbage") }
 	}
 	etcd := []string{names.EtcdClientCertificate, names.EtcdPeerCertificate, names.EtcdServerCertificate, names.EtcdSigner}
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		secret  string
 		spoil   func(map[string][]byte) // nil: the Secret is deleted
 		changed []string
@@ -117,28 +120,28 @@ func TestChangedCertificatesAreIssuedAgain(t *testing.T) {
 		"a kubeconfig that is garbage":            {secret: names.AdminKubeconfig, spoil: garbage(names.AdminKubeconfigFile), changed: []string{names.AdminKubeconfig}},
 		"a kubeconfig that is deleted":            {secret: "demo-x-kubeconfig", changed: []string{"demo-x-kubeconfig"}},
 		"an authority that is deleted":            {secret: names.EtcdSigner, changed: etcd},
-		"an authority that has lost its key":      {secret: names.EtcdSigner, spoil: garbage(corev1.TLSPrivateKeyKey), changed: etcd, event: "Warning CertificateAuthorityReplaced the private key in Secret etcd-signer cannot be read"},
-		"an authority of which nothing is left":   {secret: names.EtcdSigner, spoil: func(data map[string][]byte) { clear(data) }, changed: etcd, event: "Warning CertificateAuthorityReplaced"},
+		"an authority that has lost its key":      {secret: names.EtcdSigner, spoil: garbage(corev1.TLSPrivateKeyKey), changed: etcd, event: "Warning CertificateAuthorityReplaced the private key of etcd-signer in Secret "},
+		"an authority without its certificates":   {secret: names.EtcdSigner, spoil: func(data map[string][]byte) { clear(data); data["note"] = []byte("!") }, changed: etcd, event: "Warning CertificateAuthorityReplaced"},
 		"what others put into a Secret is theirs": {secret: names.EtcdSigner, spoil: garbage("note"), changed: nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			w.pass()
-			if c.spoil == nil {
-				w.must(w.Admin().Delete(t.Context(), w.secret(c.secret)))
-			} else {
+	}
+	for layout, prepare := range map[string]func(*testEnv){"shared Secrets": func(*testEnv) {}, "own Secrets": (*testEnv).earlier} {
+		for name, c := range cases {
+			t.Run(layout+": "+name, func(t *testing.T) {
+				w := newTestEnv(t)
+				prepare(w)
+				w.pass()
 				w.spoil(c.secret, c.spoil)
-			}
-			before := w.versions()
-			w.pass()
-			if changed := differing(before, w.versions()); !slices.Equal(changed, c.changed) {
-				t.Errorf("changed %v, want %v", changed, c.changed)
-			}
-			w.heard(c.event)
-			if n := w.pass(); n != 0 {
-				t.Errorf("%d writes at rest", n)
-			}
-		})
+				before := w.versions()
+				w.pass()
+				if changed := differing(before, w.versions()); !slices.Equal(changed, c.changed) {
+					t.Errorf("changed %v, want %v", changed, c.changed)
+				}
+				w.heard(c.event)
+				if n := w.pass(); n != 0 {
+					t.Errorf("%d writes at rest", n)
+				}
+			})
+		}
 	}
 }
 
@@ -154,7 +157,7 @@ func TestAuthorityWithoutItsCertificateBlocks(t *testing.T) {
 	if !errors.As(err, &block) || block.Reason != hyperv1.CertificateAuthorityBrokenReason || n != 0 {
 		t.Fatalf("%d writes, %v", n, err)
 	}
-	for _, words := range []string{"Secret root-ca", "restore the certificate", "delete the Secret"} {
+	for _, words := range []string{"Secret certificate-authorities", "root-ca", "restore the certificate", "delete its keys root-ca.*"} {
 		if !strings.Contains(block.Message, words) {
 			t.Errorf("%q does not say %q", block.Message, words)
 		}
@@ -213,7 +216,7 @@ func TestExpiredAuthorityIsReplaced(t *testing.T) {
 	w.pass()
 	w.clock.Step(11 * 365 * 24 * time.Hour)
 	w.pass()
-	w.heard("Warning CertificateAuthorityReplaced the certificate authority in Secret root-ca has expired")
+	w.heard("Warning CertificateAuthorityReplaced the certificate authority root-ca in Secret certificate-authorities has expired")
 	w.connect()
 	if n := w.pass(); n != 0 {
 		t.Errorf("%d writes at rest", n)
@@ -224,7 +227,7 @@ func TestUserProvidedCertificatesAreNotChanged(t *testing.T) {
 	w := newTestEnv(t)
 	w.pass()
 	w.change(annotated(hyperv1.DisablePKIReconciliationAnnotation, "true"))
-	w.must(w.Admin().Delete(t.Context(), w.secret(names.EtcdSigner)))
+	w.spoil(names.EtcdSigner, nil)
 	w.spoil(names.RootCA, func(data map[string][]byte) { clear(data) })
 	w.facts = Facts{} // otherwise the administrator's kubeconfig would be pruned
 	before := w.versions()
@@ -274,14 +277,12 @@ func TestKubeadminPasswordIsGeneratedOnce(t *testing.T) {
 	}
 }
 
-// versions returns the resource versions of all our Secrets and ConfigMaps.
+// versions returns the content of all certificates and other Secrets.
 func (w *testEnv) versions() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
-	secrets := &corev1.SecretList{}
-	w.must(w.Admin().List(w.t.Context(), secrets))
-	for _, s := range secrets.Items {
-		out[s.Name] = s.ResourceVersion
+	for name, s := range w.secrets() {
+		out[name] = fmt.Sprintf("%q", s.Data)
 	}
 	return out
 }
@@ -338,5 +339,60 @@ func TestMetricsServerHasACertificateOfTheRoot(t *testing.T) {
 	w.pass()
 	if w.exists(names.MetricsServerCertificate) {
 		t.Error("the certificate is kept without metrics-server")
+	}
+}
+
+// A control plane of an earlier version keeps its Secrets: to mount others, all of its pods would have to restart. It keeps its
+// authorities, too.
+func TestControlPlanesOfEarlierVersionsKeepTheirSecrets(t *testing.T) {
+	w := newTestEnv(t)
+	w.earlier()
+	root := w.secret(names.RootCA).Data[corev1.TLSCertKey]
+	w.pass()
+	if got := w.secret(names.RootCA).Data[corev1.TLSCertKey]; !bytes.Equal(got, root) {
+		t.Error("it has another authority")
+	}
+	for _, name := range []string{names.RootCA, names.EtcdSigner, names.APIServerCertificate, names.SchedulerKubeconfig} {
+		w.must(w.Admin().Get(t.Context(), keyOf(name), &corev1.Secret{}))
+	}
+	for _, name := range sharedSecrets {
+		if err := w.Admin().Get(t.Context(), keyOf(name), &corev1.Secret{}); !apierrors.IsNotFound(err) {
+			t.Errorf("it has Secret %s: %v", name, err)
+		}
+	}
+	w.connect()
+	w.restart()
+	if n := w.pass(); n != 0 {
+		t.Errorf("%d writes at rest", n)
+	}
+}
+
+// A pod mounts only Secrets of its own program, and no pod the authorities.
+func TestSharedSecretsAreOfOneProgram(t *testing.T) {
+	w := newTestEnv(t)
+	w.pass()
+	list := &corev1.SecretList{}
+	w.must(w.Admin().List(t.Context(), list))
+	got := map[string][]string{}
+	for _, s := range list.Items {
+		for key := range s.Data {
+			name, _, _ := strings.Cut(key, ".")
+			if slices.Contains(sharedSecrets, s.Name) && !slices.Contains(got[s.Name], name) {
+				got[s.Name] = append(got[s.Name], name)
+			}
+		}
+		slices.Sort(got[s.Name])
+	}
+	want := map[string][]string{
+		"certificate-authorities":              {"aggregator-client-signer", "etcd-signer", "konnectivity-signer", "kubelet-client-signer", "root-ca"},
+		"kube-apiserver-certificates":          {"kas-aggregator-client-tls", "kas-kubelet-client-tls", "kas-server-crt", "kas-server-private-crt", "konnectivity-cluster-tls"},
+		"etcd-certificates":                    {"etcd-peer-tls", "etcd-server-tls"},
+		"kube-controller-manager-certificates": {"kcm-server-tls", "kube-controller-manager-kubeconfig"},
+		"kube-scheduler-certificates":          {"kube-scheduler-kubeconfig", "scheduler-server-tls"},
+		"control-plane-operator-certificates":  {"control-plane-operator-kubeconfig", "konnectivity-agent-tls"},
+	}
+	maps.DeleteFunc(got, func(_ string, parts []string) bool { return len(parts) == 0 })
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

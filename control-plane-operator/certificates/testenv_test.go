@@ -2,6 +2,8 @@ package certificates
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +19,10 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -120,28 +126,87 @@ func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
+// secret returns what has that name, from its own Secret or from a shared one.
 func (w *testEnv) secret(name string) *corev1.Secret {
 	w.t.Helper()
-	s := &corev1.Secret{}
-	w.must(w.Admin().Get(w.t.Context(), keyOf(name), s))
+	s := w.secrets()[name]
+	if s == nil {
+		w.t.Fatalf("there is no %s", name)
+	}
 	return s
 }
 
-// spoil changes the content of a Secret.
+// secrets returns all certificates and other Secrets by name, without the shared ones.
+func (w *testEnv) secrets() map[string]*corev1.Secret {
+	w.t.Helper()
+	list := &corev1.SecretList{}
+	w.must(w.Admin().List(w.t.Context(), list))
+	all := map[string]*corev1.Secret{}
+	for i := range list.Items {
+		all[list.Items[i].Name] = &list.Items[i]
+	}
+	certsecret.Expand(all)
+	maps.DeleteFunc(all, func(name string, _ *corev1.Secret) bool { return slices.Contains(sharedSecrets, name) })
+	return all
+}
+
+// bundle returns the trust bundle of that name, from its own ConfigMap or from the shared one; nil if there is none.
+func (w *testEnv) bundle(name string) []byte {
+	w.t.Helper()
+	cm := &corev1.ConfigMap{}
+	w.must(client.IgnoreNotFound(certsecret.GetBundle(w.t.Context(), w.Admin(), keyOf(name), cm)))
+	return []byte(cm.Data[pki.TrustKey])
+}
+
+var sharedSecrets = []string{
+	certsecret.Authorities, certsecret.KubeAPIServer, certsecret.Etcd, certsecret.ControllerManager, certsecret.Scheduler, certsecret.ControlPlaneOperator,
+}
+
+// spoil changes the content of a Secret, or that part of a shared one. Without a function it is deleted.
 func (w *testEnv) spoil(name string, how func(map[string][]byte)) {
 	w.t.Helper()
-	s := w.secret(name)
-	how(s.Data)
-	w.must(w.Admin().Update(w.t.Context(), s))
+	data := w.secret(name).Data
+	live := &corev1.Secret{}
+	shared := certsecret.SharedBy(name)
+	if err := w.Admin().Get(w.t.Context(), keyOf(shared), live); shared == "" || err != nil {
+		w.must(w.Admin().Get(w.t.Context(), keyOf(name), live))
+		if how == nil {
+			w.must(w.Admin().Delete(w.t.Context(), live))
+			return
+		}
+		how(live.Data)
+		w.must(w.Admin().Update(w.t.Context(), live))
+		return
+	}
+	for key := range data {
+		delete(live.Data, certsecret.Key(name, key))
+	}
+	if how != nil {
+		how(data)
+		certsecret.Put(live.Data, name, data)
+	}
+	w.must(w.Admin().Update(w.t.Context(), live))
+}
+
+// earlier gives the control plane an authority in its own Secret, as an earlier version created it.
+func (w *testEnv) earlier() {
+	w.t.Helper()
+	signer, err := pki.NewSigner(names.RootCA, "", w.clock.Now())
+	w.must(err)
+	data, err := signer.Data()
+	w.must(err)
+	former := apply.New(w.Admin(), scheme, names.ControlPlaneOperator)
+	_, err = former.Apply(w.t.Context(), setOf(w.hcp(w.t.Context()), setAuthorities), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.RootCA}, Data: data,
+	})
+	w.must(err)
 }
 
 func keyOf(name string) client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: name} }
 
 func (w *testEnv) exists(name string) bool {
 	w.t.Helper()
-	err := w.Admin().Get(w.t.Context(), keyOf(name), &corev1.Secret{})
-	w.must(client.IgnoreNotFound(err))
-	return err == nil
+	return w.secrets()[name] != nil
 }
 
 func (w *testEnv) must(err error) {

@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -26,9 +25,7 @@ type end struct{ cert, key, trust []byte }
 func (w *testEnv) ends() map[string]end {
 	w.t.Helper()
 	out := map[string]end{}
-	secrets := &corev1.SecretList{}
-	w.must(w.Admin().List(w.t.Context(), secrets))
-	for _, s := range secrets.Items {
+	for name, s := range w.secrets() {
 		e := end{s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey], s.Data["ca.crt"]}
 		for _, key := range []string{names.AdminKubeconfigFile, names.ClusterKubeconfigFile} {
 			if text := s.Data[key]; text != nil {
@@ -37,14 +34,12 @@ func (w *testEnv) ends() map[string]end {
 				e = end{config.CertData, config.KeyData, config.CAData}
 			}
 		}
-		out[s.Name] = e
+		out[name] = e
 	}
 	// The API server's trusted client authorities are in a ConfigMap.
-	clients := &corev1.ConfigMap{}
-	w.must(client.IgnoreNotFound(w.Admin().Get(w.t.Context(), keyOf(names.ClientCA), clients)))
 	for _, name := range []string{names.APIServerCertificate, names.APIServerPrivateCertificate} {
 		e := out[name]
-		e.trust = []byte(clients.Data["ca.crt"])
+		e.trust = w.bundle(names.ClientCA)
 		out[name] = e
 	}
 	return out
@@ -106,10 +101,8 @@ func TestKubeletsAcceptOnlyTheAPIServer(t *testing.T) {
 	w := newTestEnv(t)
 	w.pass()
 	ends := w.ends()
-	trusted := &corev1.ConfigMap{}
-	w.must(w.Admin().Get(t.Context(), keyOf(names.KubeletClientCA), trusted))
 	kubelet := ends[names.SchedulerCertificate] // stands for any server
-	kubelet.trust = []byte(trusted.Data[pki.TrustKey])
+	kubelet.trust = w.bundle(names.KubeletClientCA)
 	for _, c := range []struct {
 		client string
 		letIn  bool

@@ -18,7 +18,7 @@ var needed = []string{
 // plane from being available, else True. Its observed generation is the one for which
 // the configuration was checked.
 func setAvailable(_ *hyperv1.HostedControlPlane, conditions *reconcile.Conditions) {
-	available := metav1.Condition{Type: hyperv1.HostedClusterAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason}
+	available := metav1.Condition{Type: hyperv1.HostedControlPlaneAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason}
 	if missing := firstMissing(conditions); missing != nil {
 		available.Status, available.Reason, available.Message = metav1.ConditionFalse, missing.Reason, missing.Type+": "+missing.Message
 	}

@@ -31,9 +31,15 @@ var formerOwners = []string{
 type Store = reconcile.Store[*hyperv1.HostedControlPlane]
 
 // New returns the writer of one process. live reads past the cache. The writer itself
-// derives Available from the conditions that the controllers write.
+// derives Available and the conditions about the version from what the controllers write.
 func New(c client.Client, live client.Reader) *Store {
 	s := reconcile.NewStore[*hyperv1.HostedControlPlane](c, live, Owner, formerOwners...)
-	s.Derive(setAvailable, hyperv1.HostedClusterAvailable)
+	s.Derive(derive, hyperv1.HostedControlPlaneAvailable, hyperv1.ClusterVersionReleaseAccepted, hyperv1.ClusterVersionProgressing,
+		hyperv1.ClusterVersionSucceeding, hyperv1.ClusterVersionAvailable)
 	return s
+}
+
+func derive(hcp *hyperv1.HostedControlPlane, conditions *reconcile.Conditions) {
+	setAvailable(hcp, conditions)
+	setVersion(hcp, conditions)
 }

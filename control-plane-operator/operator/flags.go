@@ -11,15 +11,18 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 // Parse returns the Options of flags, and of the environment variables that set defaults of flags or options without a flag.
 func Parse(name string, args, environ []string) (Options, error) {
 	env := variables(environ)
-	o := Options{AWSEndpoints: awsx.Endpoints(environ), MetricsClientCA: []byte(env[metricstls.ClientCA])}
+	o := Options{Egress: awsx.Egress(environ), MetricsClientCA: []byte(env[metricstls.ClientCA])}
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	clientconfig.RegisterFlags(fs) // --kubeconfig
 	o.Log.Bind(fs)
+	showVersion := version.Bind(fs)
+	fs.BoolVar(&o.Profiling, "profiling", false, "Serve profiles at http://127.0.0.1:6060/debug/pprof.")
 	fs.StringVar(&o.Namespace, "namespace", env["POD_NAMESPACE"], "The namespace of the control plane. Nothing outside of it is read or written.")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "The address of the metrics; 0 for none.")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "The address of /healthz and /readyz; 0 for none.")
@@ -37,6 +40,9 @@ func Parse(name string, args, environ []string) (Options, error) {
 	})
 	if err := fs.Parse(args); err != nil {
 		return o, err
+	}
+	if *showVersion {
+		return o, version.ErrRequested
 	}
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))

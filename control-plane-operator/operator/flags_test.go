@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 func TestParse(t *testing.T) {
@@ -24,6 +25,7 @@ func TestParse(t *testing.T) {
 		"no interval at start":          {args: []string{"--api-start-interval=0s"}, wants: "--api-start-interval must be more than 0"},
 		"no interval of checks":         {args: []string{"--api-interval=0s"}, wants: "--api-interval must be more than 0"},
 		"an override without a mirror":  {args: []string{"--registry-overrides=quay.io"}, wants: "write source=mirror"},
+		"its version":                   {args: []string{"--version", "--image="}, wants: version.ErrRequested.Error()},
 		"an unknown flag":               {args: []string{"--colour=red"}, wants: "colour"},
 		"a subcommand that is misspelt": {args: []string{"etcd-membre"}, wants: `unexpected argument "etcd-membre"`},
 	} {
@@ -46,7 +48,7 @@ func TestParsedOptions(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	var endpoints []string
-	for _, v := range o.AWSEndpoints {
+	for _, v := range o.Egress {
 		endpoints = append(endpoints, v.Name+"="+v.Value)
 	}
 	if !slices.Contains(endpoints, "AWS_ENDPOINT_URL_EC2=http://ec2.test") {

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -42,17 +40,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/joinrefusals"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/metrics"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/nodeinstance"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/profiling"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/routes"
 )
 
 // An Operator is a manager to which controllers are added.
@@ -67,6 +67,14 @@ type Operator struct {
 	status *controlplanestatus.Store
 	// refusals has why certificate requests of machines are not approved.
 	refusals joinrefusals.Refusals
+}
+
+// serve sets what the manager serves, and at which addresses.
+func serve(manager *ctrl.Options, opts Options) {
+	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts), opts.HealthAddr
+	if opts.Profiling {
+		manager.PprofBindAddress = profiling.Address
+	}
 }
 
 // metricsOptions admit clients with a certificate of the authority that the
@@ -84,7 +92,7 @@ func New(cfg *rest.Config, opts Options, deps Dependencies) (*Operator, error) {
 	manager.Scheme = newScheme()
 	manager.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{opts.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{&clusterv1.Machine{}: {Transform: nodejoin.Trim}}}
-	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts), opts.HealthAddr
+	serve(&manager, opts)
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.ControlPlaneOperator + "-leader-elect", Timing: leader.Many}
 		if err := lease.Require(&manager, cfg); err != nil {
@@ -117,12 +125,19 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin())
+	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin())
+}
+
+// addMetrics adds the metrics that a scrape derives from the cache.
+func (o *Operator) addMetrics() error {
+	return o.Add(metrics.New(metrics.Options{
+		Cache: o.GetClient(), Namespace: o.options.Namespace, Certificates: o.certificates.Validities,
+	}))
 }
 
 // addControlPlane adds the controller of the Services and Routes of the control plane.
 func (o *Operator) addControlPlane() error {
-	serves, err := servesRoutes(o.GetRESTMapper())
+	serves, err := routes.Served(o.GetRESTMapper())
 	if err != nil {
 		return err
 	}
@@ -132,25 +147,12 @@ func (o *Operator) addControlPlane() error {
 	})
 }
 
-// servesRoutes reports whether the management cluster serves Routes. That it has
-// such objects does not say so: where it has none we bring the kind.
-func servesRoutes(mapper meta.RESTMapper) (bool, error) {
-	_, err := mapper.RESTMapping(schema.GroupKind{Group: "operator.openshift.io", Kind: "IngressController"}, "v1")
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("finding out whether the management cluster serves Routes: %w", err)
-	}
-	return true, nil
-}
-
 // addComponents adds the controller of the workloads of the control plane.
 func (o *Operator) addComponents() error {
 	return componentscontroller.Setup(o, componentscontroller.Options{
 		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{},
 		Releases: o.releases, Certificates: o.certificates, Components: components.ControlPlane, OperatorImage: o.options.Image,
-		AWSEndpoints: o.options.AWSEndpoints,
+		Egress: o.options.Egress,
 	})
 }
 
@@ -208,7 +210,7 @@ func (o *Operator) addNodeJoin() error {
 }
 
 // karpenterInstances describes instances with the role of Karpenter.
-func (o *Operator) karpenterInstances(ctx context.Context, hcp *hyperv1.HostedControlPlane) (nodeinstance.API, error) {
+func (o *Operator) karpenterInstances(ctx context.Context, hcp *hyperv1.HostedControlPlane) (instance.DescribeAPI, error) {
 	session, err := o.sessions.For(ctx, identity.Target{
 		Region: hcp.Spec.Platform.AWS.Region, IssuerURL: hcp.Spec.IssuerURL, RoleARN: string(hcp.Spec.AutoNode.Karpenter().RoleARN), Subject: names.KarpenterSubject,
 	})

@@ -20,6 +20,8 @@ type Options struct {
 	MetricsAddr string
 	HealthAddr  string
 	LeaderElect bool
+	// Profiling serves profiles on loopback.
+	Profiling bool
 
 	// ResyncPeriod is how often AWS is compared although nothing has changed.
 	ResyncPeriod time.Duration
@@ -40,8 +42,8 @@ type Options struct {
 	Image string
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides
-	// AWSEndpoints is the environment with the endpoints of AWS, for the parts of the control plane that call it.
-	AWSEndpoints []corev1.EnvVar
+	// Egress is the environment with the endpoints of AWS and the proxy, for the parts of the control plane that call AWS.
+	Egress []corev1.EnvVar
 
 	Log logs.Options
 }

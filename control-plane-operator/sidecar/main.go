@@ -6,6 +6,8 @@
 //	token-minter   keeps a web-identity token for AWS in a file
 //	etcd-unpack    unpacks the snapshot that etcd restores from
 //
+// Two flags precede the subcommand: --version prints the version and exits; --profiling=127.0.0.1:6060 serves profiles on loopback.
+//
 // It is part of the operators' image but imports no Kubernetes library. Each control plane runs several sidecars at all
 // times and its start waits for them; a program that links client-go needs three times the memory and ten times as long
 // to start.
@@ -14,6 +16,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -27,6 +30,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/waitfor"
 	"github.com/hosted-control-planes/hypershift/internal/memory"
+	"github.com/hosted-control-planes/hypershift/internal/profiling"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 func main() {
@@ -46,9 +51,32 @@ type task interface {
 
 // run parses the arguments and runs the task.
 func run(ctx context.Context, args []string) error {
-	t, err := parse(args)
+	fs := flag.NewFlagSet("sidecar", flag.ContinueOnError)
+	showVersion := version.Bind(fs)
+	profiles := fs.String("profiling", "", "address of loopback at which profiles are served, such as "+profiling.Address)
+	fs.Usage = func() {
+		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack [flags of the subcommand]")
+		fs.PrintDefaults()
+	}
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if *showVersion {
+		version.Print("sidecar")
+		return nil
+	}
+	t, err := parse(fs.Args())
 	if err != nil {
 		return err
+	}
+	if *profiles != "" {
+		at, err := profiling.Serve(*profiles)
+		if err != nil {
+			return err
+		}
+		logr.FromContextOrDiscard(ctx).Info("Serving profiles", "address", at)
 	}
 	return t.Run(ctx)
 }

@@ -25,6 +25,23 @@ func TestSubcommandsAndTheirRequiredFlags(t *testing.T) {
 	}
 }
 
+// The profiles of a pod are not for the network.
+func TestProfilesNeedAnAddressOfLoopback(t *testing.T) {
+	err := run(t.Context(), []string{"--profiling=0.0.0.0:6060", "wait", "--url=tcp://127.0.0.1:1"})
+	if err == nil || !strings.Contains(err.Error(), "loopback") {
+		t.Errorf("all addresses: %v", err)
+	}
+}
+
+func TestVersionNeedsNoSubcommand(t *testing.T) {
+	if err := run(t.Context(), []string{"--version"}); err != nil {
+		t.Error(err)
+	}
+	if err := run(t.Context(), nil); err == nil {
+		t.Error("no subcommand is accepted")
+	}
+}
+
 // A Kubernetes or AWS library would make the sidecar as large as the component it serves.
 func TestSidecarImportsNoKubernetesLibrary(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

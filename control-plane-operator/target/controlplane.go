@@ -36,12 +36,13 @@ type ControlPlane struct {
 	Workers bool
 	// Available has the names of the available components.
 	Available []string
-	// AWSEndpoints are environment variables with custom endpoints of AWS.
-	AWSEndpoints []corev1.EnvVar
+	// Egress are environment variables with custom endpoints of AWS and the proxy of the management cluster.
+	Egress []corev1.EnvVar
 	// Routes are the Routes of the namespace, and Services those that they refer to, by name.
 	Routes   []routev1.Route
 	Services map[string]*corev1.Service
-	// Secrets and ConfigMaps are those of the namespace, by name.
+	// Secrets and ConfigMaps are those of the namespace, by name. Certificates in shared Secrets are also there by their own
+	// names; see package certsecret.
 	Secrets    map[string]*corev1.Secret
 	ConfigMaps map[string]*corev1.ConfigMap
 }

@@ -80,6 +80,7 @@ func (p *ControlPlane) Complete(c component.Traits, w *component.Workload, objs 
 	component.Restrict(w.Pod())
 	runAsNobody(w.Pod())
 	mountTmp(w.Pod())
+	component.OverrideRequests(w.GetName(), w.Pod(), p.HCP.Annotations)
 	component.Bound(w.Pod(), memoryFactor(p.HCP))
 	if d, ok := w.Object.(*appsv1.Deployment); ok {
 		defaultStrategy(d)
@@ -90,6 +91,7 @@ func (p *ControlPlane) Complete(c component.Traits, w *component.Workload, objs 
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
 	pod.AutomountServiceAccountToken = ptr.To(ptr.Deref(pod.AutomountServiceAccountToken, false))
 	w.Template.Annotations = with(w.Template.Annotations, contentsAnnotation, p.contents(c, objs, pod))
+	p.mountShared(pod)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -11,18 +12,29 @@ import (
 // featureName matches the names of features of Kubernetes.
 var featureName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
+// featureSets are the sets of OpenShift in terms of Kubernetes: TechPreviewNoUpgrade has all beta features, DevPreviewNoUpgrade
+// also all alpha features. The other sets are the defaults of Kubernetes.
+var featureSets = map[configv1.FeatureSet]struct{ gates, apis []string }{
+	configv1.TechPreviewNoUpgrade: {gates: []string{"AllBeta=true"}, apis: []string{"api/beta=true"}},
+	configv1.DevPreviewNoUpgrade:  {gates: []string{"AllAlpha=true", "AllBeta=true"}, apis: []string{"api/alpha=true", "api/beta=true"}},
+}
+
 // FeatureGates returns the flag of Kubernetes' programs that enables and disables features, or nothing if the user specifies
-// none. All programs get the same: a feature that only some of them have does not work. Feature sets exist in OpenShift only.
+// none. All programs get the same: a feature that only some of them have does not work.
 func FeatureGates(env *ControlPlane) ([]string, error) {
 	c := env.HCP.Spec.Configuration
-	if c == nil || c.FeatureGate == nil || c.FeatureGate.CustomNoUpgrade == nil {
+	if c == nil || c.FeatureGate == nil {
 		return nil, nil
 	}
-	var gates []string
+	gates := slices.Clone(featureSets[c.FeatureGate.FeatureSet].gates)
+	custom := c.FeatureGate.CustomNoUpgrade
+	if custom == nil {
+		custom = &configv1.CustomFeatureGates{}
+	}
 	for _, chosen := range []struct {
 		names []configv1.FeatureGateName
 		to    string
-	}{{c.FeatureGate.CustomNoUpgrade.Enabled, "true"}, {c.FeatureGate.CustomNoUpgrade.Disabled, "false"}} {
+	}{{custom.Enabled, "true"}, {custom.Disabled, "false"}} {
 		for _, name := range chosen.names {
 			if !featureName.MatchString(string(name)) {
 				return nil, fmt.Errorf("configuration.featureGate.customNoUpgrade names %q, which is no name of a feature: write it like HPAScaleToZero", name)
@@ -34,4 +46,18 @@ func FeatureGates(env *ControlPlane) ([]string, error) {
 		return nil, nil
 	}
 	return []string{"--feature-gates=" + strings.Join(gates, ",")}, nil
+}
+
+// PreviewAPIs returns the flag of the API server that serves the APIs of the feature set, or nothing. Most features of a set
+// need them.
+func PreviewAPIs(env *ControlPlane) []string {
+	c := env.HCP.Spec.Configuration
+	if c == nil || c.FeatureGate == nil {
+		return nil
+	}
+	apis := featureSets[c.FeatureGate.FeatureSet].apis
+	if len(apis) == 0 {
+		return nil
+	}
+	return []string{"--runtime-config=" + strings.Join(apis, ",")}
 }

@@ -33,3 +33,21 @@ func TestFeatureGates(t *testing.T) {
 		})
 	}
 }
+
+func TestFeatureSets(t *testing.T) {
+	for set, want := range map[configv1.FeatureSet][]string{
+		"":                            nil,
+		configv1.OKD:                  nil,
+		configv1.TechPreviewNoUpgrade: {"--feature-gates=AllBeta=true", "--runtime-config=api/beta=true"},
+		configv1.DevPreviewNoUpgrade:  {"--feature-gates=AllAlpha=true,AllBeta=true", "--runtime-config=api/alpha=true,api/beta=true"},
+	} {
+		env := &ControlPlane{HCP: &hyperv1.HostedControlPlane{}}
+		env.HCP.Spec.Configuration = &hyperv1.ClusterConfiguration{FeatureGate: &configv1.FeatureGateSpec{FeatureGateSelection: configv1.FeatureGateSelection{FeatureSet: set}}}
+		for range 2 { // the sets are shared
+			gates, err := FeatureGates(env)
+			if got := append(gates, PreviewAPIs(env)...); err != nil || !slices.Equal(got, want) {
+				t.Errorf("feature set %q has the flags %v, %v; want %v", set, got, err, want)
+			}
+		}
+	}
+}

@@ -2,28 +2,35 @@
 //
 //	go run ./hack/chart
 //
-//	config/crd/*.yaml                     ──► files/crd/hypershift/<name>.yaml
-//	config/crd/external/*.yaml            ──► files/crd/external/<name>.yaml
+//	config/crd/*.yaml                     ──► files/crd/hypershift/<name>.json
+//	config/crd/external/*.yaml            ──► files/crd/external/<name>.json
 //	config/rbac/hypershift-operator/*     ──► files/rbac/
 //	config/scheduling/*                   ──► files/scheduling/
 //
-// The copies of CRDs differ in two ways. They have an annotation that makes Helm keep them: deleting a CRD deletes all its
-// objects, which the removal of an operator must not do. And only the CRDs that users write have descriptions: Helm stores
-// a chart twice in each revision, in a Secret of at most 1 MiB, and the descriptions of all CRDs would fill most of it.
+// The copies of CRDs differ in two ways. They have annotations that make Helm, Argo CD and Flux keep them: deleting a CRD
+// deletes all its objects, which the removal of an operator must not do. And they are compact JSON: Helm stores a chart twice
+// in each revision, in a Secret of at most 1 MiB, which the indentation would help to fill.
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
-// written are the CRDs of objects that users write, and for which they use `kubectl explain`.
-var written = []string{"hostedclusters.hypershift.openshift.io", "nodepools.hypershift.openshift.io"}
+// kept are the annotations by which Helm, Argo CD and Flux keep an object that their source no longer has. Argo CD applies such
+// a large object only on the server.
+var kept = map[string]string{
+	"helm.sh/resource-policy":           "keep",
+	"argocd.argoproj.io/sync-options":   "Prune=false,Delete=false,ServerSideApply=true",
+	"kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
 
 func main() {
 	if err := write(filepath.Join("config", "helm", "hypershift", "files")); err != nil {
@@ -102,31 +109,13 @@ func kind(_ string, text []byte) (string, []byte, error) {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	annotations["helm.sh/resource-policy"] = "keep"
+	maps.Copy(annotations, kept)
 	labels["app.kubernetes.io/part-of"] = "hypershift"
 	crd.SetAnnotations(annotations)
 	crd.SetLabels(labels)
-	if !slices.Contains(written, crd.GetName()) {
-		withoutDescriptions(crd.Object)
-	}
-	text, err = yaml.Marshal(crd.Object)
-	return crd.GetName() + ".yaml", text, err
-}
-
-// withoutDescriptions removes descriptions from schemas. A property with the name "description" stays: its value is a
-// schema.
-func withoutDescriptions(value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		if _, text := value["description"].(string); text {
-			delete(value, "description")
-		}
-		for _, v := range value {
-			withoutDescriptions(v)
-		}
-	case []any:
-		for _, v := range value {
-			withoutDescriptions(v)
-		}
-	}
+	var compact bytes.Buffer
+	encoder := json.NewEncoder(&compact)
+	encoder.SetEscapeHTML(false) // which would make them larger
+	err = encoder.Encode(crd.Object)
+	return crd.GetName() + ".json", compact.Bytes(), err
 }

@@ -14,13 +14,13 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -119,16 +119,12 @@ func write(dir string, sources []source) error {
 func all(sources []source) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, s := range sources {
-		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", s.module)
-		if s.pinned != "" { // its go.mod may need a newer Go release than this one
-			list.Dir, list.Env = s.pinned, append(os.Environ(), "GOTOOLCHAIN=auto")
-		}
-		module, err := list.Output()
+		dir, err := s.download()
 		if err != nil {
-			return nil, fmt.Errorf("finding module %s: %w", s.module, err)
+			return nil, fmt.Errorf("downloading module %s: %w", s.module, err)
 		}
 		for _, name := range s.files {
-			text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(module)), s.dir, name))
+			text, err := os.ReadFile(filepath.Join(dir, s.dir, name))
 			if err != nil {
 				return nil, err
 			}
@@ -138,6 +134,21 @@ func all(sources []source) (map[string][]byte, error) {
 		}
 	}
 	return files, nil
+}
+
+// download returns the directory of the module.
+func (s source) download() (string, error) {
+	download := exec.Command("go", "mod", "download", "-json", s.module)
+	if s.pinned != "" { // its go.mod may need a newer Go release than this one
+		download.Dir, download.Env = s.pinned, append(os.Environ(), "GOTOOLCHAIN=auto")
+	}
+	out, err := download.Output()
+	if err != nil {
+		return "", err
+	}
+	var module struct{ Dir string }
+	err = json.Unmarshal(out, &module)
+	return module.Dir, err
 }
 
 func (s source) convert(text []byte) ([]byte, error) {

@@ -2,6 +2,7 @@
 //
 //	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -push registry.example.com/kubernetes-release:v1.36.3
 //	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -tarball release.tar   # for docker load, crane push
+//	go run ./hack/payload -generate                                                    # writes the descriptions in hack/payload
 //
 // It prints the name of the image by digest, or its digest. It uses the credentials of `docker login`. Components with
 // tags in the description get digests in the payload, which are read from their registries; -pin=false disables this.
@@ -15,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -22,6 +24,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/hosted-control-planes/hypershift/hack/payload/versions"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 )
 
@@ -40,8 +43,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	push := fs.String("push", "", "push the payload under this name")
 	archive := fs.String("tarball", "", "write the payload to this file")
 	byDigest := fs.Bool("pin", true, "name components by the digests that their tags have now")
+	generate := fs.Bool("generate", false, "write the descriptions in hack/payload from the table in hack/payload/versions")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if *generate {
+		return writeDescriptions(filepath.Join("hack", "payload"))
 	}
 	if *file == "" || *push == "" && *archive == "" {
 		return errors.New("say what with -f, and where to with -push or -tarball")
@@ -85,6 +92,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	_, err = fmt.Fprintln(out, named)
 	return err
+}
+
+// writeDescriptions writes a description for each version of Kubernetes.
+func writeDescriptions(dir string) error {
+	for _, kubernetes := range versions.Kubernetes {
+		text, err := versions.Describe(kubernetes)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "kubernetes-"+kubernetes+".yaml"), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read reads a description.

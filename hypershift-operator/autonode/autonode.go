@@ -94,7 +94,7 @@ func (w Writer) userData(ctx context.Context, c Cluster, format hyperv1.UserData
 	if in.Programs, err = w.programs(ctx, c); err != nil {
 		return nil, err
 	}
-	node := nodeconfig.Machine{Taints: []corev1.Taint{{Key: names.KarpenterTaint, Effect: corev1.TaintEffectNoExecute}}}
+	node := nodeconfig.Machine{OnDemand: true, Taints: []corev1.Taint{{Key: names.KarpenterTaint, Effect: corev1.TaintEffectNoExecute}}}
 	if err := nodeserver.Resolve(ctx, w.Reader, c.ControlPlane, &node); err != nil {
 		return nil, err
 	}

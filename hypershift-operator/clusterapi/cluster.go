@@ -36,6 +36,8 @@ type Cluster struct {
 	InfraID string
 	// AWS is nil on other platforms, which have no machines.
 	AWS *hyperv1.AWSPlatformSpec
+	// Machines is whether there are node pools or machines, and Cluster API runs.
+	Machines bool
 	// Paused is whether Cluster API must not change machines.
 	Paused bool
 	// Object is the Cluster that exists, nil for none.
@@ -70,8 +72,10 @@ func (m Manager) Ensure(ctx context.Context, c Cluster) (remaining []string, err
 	if _, err := m.Applier.Apply(ctx, c.set(), desiredAWSCluster(c), desiredCluster(c)); err != nil {
 		return nil, err
 	}
-	if err := m.markReady(ctx, c); err != nil {
-		return nil, err
+	if c.Machines {
+		if err := m.markReady(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	return m.Release(ctx, c)
 }

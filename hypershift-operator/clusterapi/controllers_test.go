@@ -23,7 +23,7 @@ func TestDesiredControllers(t *testing.T) {
 		Pods:   controlplane.PodSettings{PriorityClass: "hypershift-control-plane"},
 	}
 	configured := *plain
-	configured.AWSEndpoints = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
+	configured.Egress = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
 	configured.Pods = controlplane.PodSettings{
 		Labels:        map[string]hyperv1.LabelValue{"team": "a", "app": "mine", names.ManagementAccessLabel: "false"},
 		NodeSelector:  map[string]hyperv1.LabelValue{"pool": "control"},

@@ -162,7 +162,7 @@ func (f *Facts) firstMissing() *metav1.Condition {
 		case f.Releases.Held && n.condition == hyperv1.ValidReleaseImage: // the cluster runs with the release that it has
 		case c.Status == "" && required:
 			return &metav1.Condition{Type: n.condition, Reason: hyperv1.StatusUnknownReason, Message: "waiting for the first check"}
-		case c.Status == "":
+		case c.Status == "", c.Reason == hyperv1.SomeSubnetsUnusableReason: // the endpoint serves the other NodePools
 		case required && f.isStale(n.condition):
 			return &c
 		case c.Status != metav1.ConditionTrue && (required || c.Status == metav1.ConditionFalse):

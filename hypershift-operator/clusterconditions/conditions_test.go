@@ -75,6 +75,20 @@ func TestAvailableIncludesThePublishedAPIServer(t *testing.T) {
 	}
 }
 
+// A mistake in one NodePool must not look like an outage of the cluster.
+func TestEndpointWithoutSomeSubnetsIsAvailable(t *testing.T) {
+	for reason, want := range map[string]metav1.ConditionStatus{
+		hyperv1.SomeSubnetsUnusableReason: metav1.ConditionTrue,
+		hyperv1.SubnetsUnusableReason:     metav1.ConditionFalse,
+	} {
+		f := healthy()
+		f.override(hyperv1.AWSEndpointAvailable, metav1.ConditionFalse, reason, "not found: subnet-0")
+		if got := f.condition(hyperv1.HostedClusterAvailable); got.Status != want {
+			t.Errorf("%s: Available is %s: %s", reason, got.Status, got.Message)
+		}
+	}
+}
+
 // Users see that machines are waited for. The cluster can be used meanwhile.
 func TestAChangeOfTheAccessModeIsProgress(t *testing.T) {
 	f := healthy()

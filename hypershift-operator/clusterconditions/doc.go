@@ -3,7 +3,9 @@
 //
 //	Facts                    all inputs, and the conditions of single facts    facts.go
 //	Available, Progressing   a summary of the others                           available.go
+//	Ready, Stalled           the same for generic tools                        ready.go
 //	mirrored conditions      those of the HostedControlPlane                   mirrored.go
+//	Healthy                  the statuses in a cluster in which all is well    healthy.go
 //
 // Facts that must survive a reconcile are status fields, never conditions: a condition
 // is not computed from its own message or transition time.

@@ -13,9 +13,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
 // Facts are everything that the conditions of a HostedCluster are computed from. Each
@@ -78,6 +78,8 @@ func init() {
 		hyperv1.HostedClusterDestroyed:          destroyed,
 		hyperv1.HostedClusterAvailable:          available,
 		hyperv1.HostedClusterProgressing:        progressing,
+		hyperv1.HostedClusterReady:              ready,
+		hyperv1.HostedClusterStalled:            stalled,
 	}
 	for _, m := range mirrored {
 		evaluators[m.condition] = mirror(m.condition, m.expected)
@@ -200,6 +202,9 @@ func reasonOf(err error) string {
 // supportedFields lists the fields that are accepted and have no effect yet.
 func supportedFields(f *Facts) metav1.Condition {
 	fields := f.HostedCluster.NotActedOn()
+	for _, key := range f.HostedCluster.AnnotationsNotActedOn() {
+		fields = append(fields, "annotation "+key)
+	}
 	if f.HostedCluster.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation] != "" && !f.ImageOverrides {
 		fields = append(fields, "annotation "+hyperv1.ControlPlaneOperatorImageAnnotation+" (the hypershift-operator was started without --allow-control-plane-operator-image-override)")
 	}

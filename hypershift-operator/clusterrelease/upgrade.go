@@ -62,6 +62,9 @@ func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 		return nil
 	}
 	line, known := release.LineOf(to.version)
+	if line.Family == release.OpenShift {
+		return reconcile.Block(hyperv1.UnsupportedVersionReason, "version %s is one of OpenShift, whose components this version of the operators cannot run: choose a release of %s in %s", to.version, release.Window(), to.field)
+	}
 	if !known || !line.Supported() {
 		return reconcile.Block(hyperv1.UnsupportedVersionReason, "version %s cannot be hosted by this version of the operators, which know %s: choose such a release in %s", to.version, release.Window(), to.field)
 	}
@@ -85,8 +88,6 @@ func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {
 	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
 		return nil
 	}
-	family, _ := release.LineOf(cluster.Version)
-	ownFamily, _ := release.LineOf(own.Version)
 	nodes, err := version.ParseSemantic(cluster.KubernetesVersion)
 	if err != nil {
 		return reconcile.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", cluster.Version, cluster.KubernetesVersion, releaseField)
@@ -96,9 +97,6 @@ func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {
 		return reconcile.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", own.Version, own.KubernetesVersion, controlPlaneReleaseField)
 	}
 	switch {
-	case family.Family != ownFamily.Family:
-		return reconcile.Block(hyperv1.UnsupportedVersionReason, "%s is %s %s and %s is %s %s: choose releases of the same kind",
-			controlPlaneReleaseField, ownFamily.Family, own.Version, releaseField, family.Family, cluster.Version)
 	case control.LessThan(nodes):
 		return reconcile.Block(hyperv1.UnsupportedVersionReason, "the control plane would run Kubernetes %s and the nodes' components %s, which must not be newer: choose a newer %s, or remove it",
 			control, nodes, controlPlaneReleaseField)

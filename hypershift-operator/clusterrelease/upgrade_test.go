@@ -42,9 +42,7 @@ func TestStepsOfAControlPlane(t *testing.T) {
 		"ahead of what only began":                         {past("~1.35.0", "1.34.1"), "1.36.0", "it runs 1.34.1"},
 		"within what only began":                           {past("~1.35.0", "1.34.1"), "1.35.9", ""},
 		"what was before the last complete one is history": {past("1.35.0", "1.36.0"), "1.36.1", ""},
-		"OpenShift 5.0 follows 4.22":                       {past("4.22.3"), "5.0.0", ""},
-		"and not 4.21":                                     {past("4.21.3"), "5.0.0", "it runs 4.21.3"},
-		"another family":                                   {past("1.35.4"), "4.21.0", "it runs Kubernetes 1.35.4"},
+		"another family":                                   {past("4.21.0"), "1.35.4", "it runs OpenShift 4.21.0"},
 		"a past that nobody can read":                      {past("what"), "1.33.0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +55,34 @@ func TestStepsOfAControlPlane(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestVersionsThatCannotRunAreRefused(t *testing.T) {
+	for version, want := range map[string]string{
+		"1.33.0": "", "1.36.3": "",
+		"1.32.9": "version 1.32.9 cannot be hosted by this version of the operators, which know Kubernetes 1.33 to 1.36: choose such a release in spec.release.image",
+		"4.20.1": "version 4.20.1 is one of OpenShift, whose components this version of the operators cannot run: choose a release of Kubernetes 1.33 to 1.36 in spec.release.image",
+		"5.0.0":  "version 5.0.0 is one of OpenShift, whose components this version of the operators cannot run: choose a release of Kubernetes 1.33 to 1.36 in spec.release.image",
+		"latest": "version latest cannot be hosted by this version of the operators, which know Kubernetes 1.33 to 1.36: choose such a release in spec.release.image",
+	} {
+		t.Run(version, func(t *testing.T) {
+			hc := &hyperv1.HostedCluster{}
+			if got := text(checkVersion(hc, clusterStep(hc, &release.Release{Version: version}))); got != want {
+				t.Errorf("refused with %q, want %q", got, want)
+			}
+			hc.Annotations = skipped()
+			if err := checkVersion(hc, clusterStep(hc, &release.Release{Version: version})); err != nil {
+				t.Errorf("checked although the user skips it: %v", err)
+			}
+		})
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 func TestControlPlanesRunWhereTheirImagesDo(t *testing.T) {
@@ -104,15 +130,13 @@ func TestAControlPlaneIsNotOlderThanWhatRunsOnItsNodes(t *testing.T) {
 		cluster, own *release.Release
 		want         string
 	}{
-		"the same version":              {rel("1.35.4", "1.35.4"), rel("1.35.4", "1.35.4"), ""},
-		"a newer patch":                 {rel("1.35.4", "1.35.4"), rel("1.35.9", "1.35.9"), ""},
-		"three minor versions newer":    {rel("1.33.1", "1.33.1"), rel("1.36.3", "1.36.3"), ""},
-		"four minor versions newer":     {rel("1.32.1", "1.32.1"), rel("1.36.3", "1.36.3"), "upgrade spec.release.image first"},
-		"an older minor version":        {rel("1.36.3", "1.36.3"), rel("1.35.4", "1.35.4"), "choose a newer spec.controlPlaneRelease.image, or remove it"},
-		"an older patch":                {rel("1.35.4", "1.35.4"), rel("1.35.1", "1.35.1"), "must not be newer"},
-		"another family":                {rel("1.33.1", "1.33.1"), rel("4.20.1", "1.33.2"), "choose releases of the same kind"},
-		"OpenShift counts by its parts": {rel("4.19.3", "1.32.1"), rel("4.20.1", "1.33.2"), ""},
-		"no version of Kubernetes":      {rel("1.35.4", "1.35.4"), rel("1.35.9", ""), "choose another spec.controlPlaneRelease.image"},
+		"the same version":           {rel("1.35.4", "1.35.4"), rel("1.35.4", "1.35.4"), ""},
+		"a newer patch":              {rel("1.35.4", "1.35.4"), rel("1.35.9", "1.35.9"), ""},
+		"three minor versions newer": {rel("1.33.1", "1.33.1"), rel("1.36.3", "1.36.3"), ""},
+		"four minor versions newer":  {rel("1.32.1", "1.32.1"), rel("1.36.3", "1.36.3"), "upgrade spec.release.image first"},
+		"an older minor version":     {rel("1.36.3", "1.36.3"), rel("1.35.4", "1.35.4"), "choose a newer spec.controlPlaneRelease.image, or remove it"},
+		"an older patch":             {rel("1.35.4", "1.35.4"), rel("1.35.1", "1.35.1"), "must not be newer"},
+		"no version of Kubernetes":   {rel("1.35.4", "1.35.4"), rel("1.35.9", ""), "choose another spec.controlPlaneRelease.image"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := checkSkew(&hyperv1.HostedCluster{}, c.cluster, c.own)

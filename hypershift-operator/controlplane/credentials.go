@@ -7,22 +7,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // credentials lists the Secrets of the control plane with one role each. A role that is
 // optional and not set has no Secret. The roles of the ingress operator and of the image
-// registry are used inside the hosted cluster only.
+// registry are used inside the hosted cluster only. forNodes is true for components that
+// run only in the control plane of a cluster that has nodes.
 var credentials = []struct {
-	secret, field string
-	role          func(hyperv1.AWSRolesRef) hyperv1.RoleARN
-	optional      bool
+	secret, field      string
+	role               func(hyperv1.AWSRolesRef) hyperv1.RoleARN
+	optional, forNodes bool
 }{
-	{"cloud-controller-creds", "kubeCloudControllerARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.KubeCloudControllerARN }, false},
-	{"node-management-creds", "nodePoolManagementARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NodePoolManagementARN }, false},
-	{"control-plane-operator-creds", "controlPlaneOperatorARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.ControlPlaneOperatorARN }, false},
-	{"cloud-network-config-controller-creds", "networkARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NetworkARN }, true},
-	{"ebs-cloud-credentials", "storageARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.StorageARN }, true},
+	{"cloud-controller-creds", "kubeCloudControllerARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.KubeCloudControllerARN }, false, true},
+	{names.NodeManagementCredentials, "nodePoolManagementARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NodePoolManagementARN }, false, true},
+	{"control-plane-operator-creds", "controlPlaneOperatorARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.ControlPlaneOperatorARN }, false, false},
+	{"cloud-network-config-controller-creds", "networkARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.NetworkARN }, true, true},
+	{"ebs-cloud-credentials", "storageARN", func(r hyperv1.AWSRolesRef) hyperv1.RoleARN { return r.StorageARN }, true, true},
 }
 
 const (
@@ -36,8 +38,9 @@ const (
 )
 
 // Credentials returns one Secret for each role of the spec, with a configuration file
-// of the AWS SDKs. It blocks on a role that is empty.
-func Credentials(n Namespace, spec *hyperv1.HostedClusterSpec) ([]client.Object, error) {
+// of the AWS SDKs. It blocks on a role that is empty. The Secrets of components for nodes
+// are left out unless nodes is true.
+func Credentials(n Namespace, spec *hyperv1.HostedClusterSpec, nodes bool) ([]client.Object, error) {
 	var secrets []client.Object
 	add := func(name, region, role string) {
 		secrets = append(secrets, n.Secret(name, corev1.SecretTypeOpaque, map[string][]byte{credentialsKey: awsConfig(region, role)}))
@@ -51,7 +54,9 @@ func Credentials(n Namespace, spec *hyperv1.HostedClusterSpec) ([]client.Object,
 			if role == "" {
 				return nil, reconcile.Block(hyperv1.PlatformCredentialsNotFoundReason, "spec.platform.aws.rolesRef.%s is empty: name the role", c.field)
 			}
-			add(c.secret, aws.Region, string(role))
+			if nodes || !c.forNodes {
+				add(c.secret, aws.Region, string(role))
+			}
 		}
 	}
 	if aws, karpenter := spec.Platform.AWS, spec.AutoNode.Karpenter(); aws != nil && karpenter != nil {

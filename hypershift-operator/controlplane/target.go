@@ -43,12 +43,14 @@ type Target struct {
 	// AWS is nil on other platforms.
 	AWS       *hyperv1.AWSPlatformSpec
 	IssuerURL string
-	// AWSEndpoints are environment variables with the endpoints of AWS; empty for the public ones.
-	AWSEndpoints []corev1.EnvVar
+	// Egress are environment variables with the endpoints of AWS and the proxy of the management cluster; empty for the public ones.
+	Egress []corev1.EnvVar
 	// MetricsClientCA is the authority, PEM, of clients that may read metrics. If it is empty, no client may.
 	MetricsClientCA []byte
 	// RegistryOverrides replace registries of release images.
 	RegistryOverrides release.Overrides
+	// Profiling makes the control-plane-operator serve profiles on loopback.
+	Profiling bool
 	// SkipLoadBalancerChecks is true if the management cluster cannot reach load balancers.
 	SkipLoadBalancerChecks bool
 	// LoadBalancers configures the Services of type LoadBalancer of control planes.
@@ -67,6 +69,8 @@ type PodSettings struct {
 	TrustBundle bool
 	// MemoryFactor is the memory limit as a multiple of the request, 0 for no limit.
 	MemoryFactor int64
+	// Requests are annotations, among them those with which the user replaces requests of containers.
+	Requests map[string]string
 }
 
 // Kinds lists the kinds of objects that components have or have ever had. The Deployments are first, so that programs are
@@ -121,6 +125,7 @@ func (t *Target) Complete(c component.Traits, w *component.Workload, _ []client.
 		component.MountTrust(pod)
 	}
 	component.Restrict(pod)
+	component.OverrideRequests(c.Name, pod, t.Pods.Requests)
 	component.Bound(pod, t.Pods.MemoryFactor)
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
+	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
 // Issuers know the URLs under which this installation publishes OIDC documents.

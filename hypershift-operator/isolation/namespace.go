@@ -11,6 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/routes"
 )
 
 // namespaceSet has no kinds to prune by: all clusters share its name.
@@ -19,11 +20,11 @@ var namespaceSet = apply.Set{Name: "namespace"}
 // podSecurity is the pod security level of control planes.
 const podSecurity = "restricted"
 
-// Namespace returns the namespace of a cluster's control plane.
-func Namespace(hc *hyperv1.HostedCluster) (apply.Set, *corev1.Namespace) {
+// Namespace returns the namespace of a cluster's control plane, which publishes these services.
+func Namespace(hc *hyperv1.HostedCluster, services []hyperv1.ServicePublishingStrategyMapping) (apply.Set, *corev1.Namespace) {
 	n := controlplane.NamespaceOf(hc)
 	annotations := n.Annotations()
-	annotations[hyperv1.PublishedNamesAnnotation] = publishedNames(hc)
+	annotations[hyperv1.PublishedNamesAnnotation] = publishedNames(hc.Name, services)
 	return namespaceSet, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:        n.Name,
 		Annotations: annotations,
@@ -42,17 +43,22 @@ func Namespace(hc *hyperv1.HostedCluster) (apply.Set, *corev1.Namespace) {
 // all in the cluster's local zone, which begins with a dot. An admission policy of
 // the installation reads them from the namespace, which the control-plane-operator
 // cannot write.
-func publishedNames(hc *hyperv1.HostedCluster) string {
-	hosts := append(Hostnames(hc), "."+names.LocalZone(hc.Name))
+func publishedNames(cluster string, services []hyperv1.ServicePublishingStrategyMapping) string {
+	hosts := append(hostnames(services), "."+names.LocalZone(cluster))
 	slices.Sort(hosts)
 	return strings.Join(hosts, ",")
 }
 
 // Hostnames returns every host name that a cluster publishes once, as DNS compares
-// them.
-func Hostnames(hc *hyperv1.HostedCluster) []string {
+// them. These are those in spec and the defaults. servesRoutes is true if the management
+// cluster serves Routes.
+func Hostnames(hc *hyperv1.HostedCluster, servesRoutes bool) []string {
+	return hostnames(routes.WithHosts(hc.Name, &hc.Spec, servesRoutes))
+}
+
+func hostnames(services []hyperv1.ServicePublishingStrategyMapping) []string {
 	var hosts []string
-	for _, svc := range hc.Spec.Services {
+	for _, svc := range services {
 		if host := strings.ToLower(svc.ServicePublishingStrategy.Hostname()); host != "" && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}

@@ -27,6 +27,12 @@ var (
 )
 
 var clusterGauges = []gauge[*hyperv1.HostedCluster]{
+	{describe("hypershift_cluster_available",
+		"1 if the HostedCluster is Available, 0 if it is not, or if that is unknown.",
+		clusterLabels...), available},
+	{describe("hypershift_cluster_available_change_timestamp_seconds",
+		"When the status of Available last changed. Absent before its first report.",
+		clusterLabels...), availableSince},
 	{describe("hypershift_cluster_waiting_initial_availability_duration_seconds",
 		"How long a new HostedCluster has been waiting to be Available. Absent once it is, or once its first release has been rolled out.",
 		clusterLabels...), waitingForAvailability},
@@ -92,6 +98,18 @@ func completed(hc *hyperv1.HostedCluster) (last configv1.UpdateHistory, ok bool)
 		}
 	}
 	return last, false
+}
+
+func available(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {
+	return flag(meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable)), true
+}
+
+func availableSince(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {
+	c := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.HostedClusterAvailable)
+	if c == nil {
+		return 0, false
+	}
+	return float64(c.LastTransitionTime.Unix()), true
 }
 
 func waitingForAvailability(hc *hyperv1.HostedCluster, now time.Time) (float64, bool) {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterconditions"
 )
 
 const failureHelp = " by what their conditions say is wrong: not_X where X is False and should be True, X where it is True and should be False. Unknown is not counted."
@@ -17,65 +18,9 @@ var (
 	poolFailures    = describe("hypershift_nodepools_failure_conditions", "NodePools,"+failureHelp, "platform", "condition")
 )
 
-// healthyClusters is what conditions of a HostedCluster say when all is well.
-// Those that tell of the course of a deletion are not among them.
-var healthyClusters = map[string]metav1.ConditionStatus{
-	hyperv1.HostedClusterAvailable:   metav1.ConditionTrue,
-	hyperv1.HostedClusterProgressing: metav1.ConditionFalse,
-	hyperv1.HostedClusterDegraded:    metav1.ConditionFalse,
-	hyperv1.ReconciliationActive:     metav1.ConditionTrue,
-	hyperv1.ReconciliationSucceeded:  metav1.ConditionTrue,
-	hyperv1.SupportedFields:          metav1.ConditionTrue,
-	hyperv1.NetworkPoliciesEnforced:  metav1.ConditionTrue,
-
-	hyperv1.ValidHostedClusterConfiguration: metav1.ConditionTrue,
-	hyperv1.SupportedHostedCluster:          metav1.ConditionTrue,
-	hyperv1.ValidReleaseImage:               metav1.ConditionTrue,
-	hyperv1.ValidProxyConfiguration:         metav1.ConditionTrue,
-	hyperv1.PlatformCredentialsFound:        metav1.ConditionTrue,
-	hyperv1.UnmanagedEtcdAvailable:          metav1.ConditionTrue,
-
-	hyperv1.ValidOIDCConfiguration:         metav1.ConditionTrue,
-	hyperv1.ValidAWSIdentityProvider:       metav1.ConditionTrue,
-	hyperv1.AWSRolesIsolated:               metav1.ConditionTrue,
-	hyperv1.ValidAWSKMSConfig:              metav1.ConditionTrue,
-	hyperv1.AWSDefaultSecurityGroupCreated: metav1.ConditionTrue,
-	hyperv1.AWSEndpointServiceAvailable:    metav1.ConditionTrue,
-	hyperv1.AWSEndpointAvailable:           metav1.ConditionTrue,
-	hyperv1.PublicEndpointExposed:          metav1.ConditionTrue,
-
-	hyperv1.InfrastructureReady:                   metav1.ConditionTrue,
-	hyperv1.EtcdAvailable:                         metav1.ConditionTrue,
-	hyperv1.KubeAPIServerAvailable:                metav1.ConditionTrue,
-	hyperv1.KubeAPIServerReachable:                metav1.ConditionTrue,
-	hyperv1.IgnitionEndpointAvailable:             metav1.ConditionTrue,
-	hyperv1.ExternalDNSReachable:                  metav1.ConditionTrue,
-	hyperv1.ValidHostedControlPlaneConfiguration:  metav1.ConditionTrue,
-	hyperv1.ValidReleaseInfo:                      metav1.ConditionTrue,
-	hyperv1.ValidIDPConfiguration:                 metav1.ConditionTrue,
-	hyperv1.ConfigOperatorReconciliationSucceeded: metav1.ConditionTrue,
-	hyperv1.DataPlaneConnectionAvailable:          metav1.ConditionTrue,
-	hyperv1.EndpointAccessUpToDate:                metav1.ConditionTrue,
-	hyperv1.KubeletServingCertificatesSigned:      metav1.ConditionTrue,
-	hyperv1.PodNetworkInstalled:                   metav1.ConditionTrue,
-	hyperv1.ControlPlaneConnectionAvailable:       metav1.ConditionTrue,
-	hyperv1.EtcdDataEncryptionUpToDate:            metav1.ConditionTrue,
-	hyperv1.EtcdBackupSucceeded:                   metav1.ConditionTrue,
-	hyperv1.EtcdRecoveryActive:                    metav1.ConditionFalse,
-	hyperv1.HostedClusterRestoredFromBackup:       metav1.ConditionTrue,
-	hyperv1.AutoNodeEnabled:                       metav1.ConditionTrue,
-
-	hyperv1.ClusterVersionSucceeding:       metav1.ConditionTrue,
-	hyperv1.ClusterVersionProgressing:      metav1.ConditionFalse,
-	hyperv1.ClusterVersionReleaseAccepted:  metav1.ConditionTrue,
-	hyperv1.ClusterVersionRetrievedUpdates: metav1.ConditionTrue,
-	hyperv1.ClusterVersionUpgradeable:      metav1.ConditionTrue,
-	hyperv1.ClusterVersionAvailable:        metav1.ConditionTrue,
-
-	hyperv1.ClusterSizeComputed:           metav1.ConditionTrue,
-	hyperv1.ClusterSizeTransitionPending:  metav1.ConditionFalse,
-	hyperv1.ClusterSizeTransitionRequired: metav1.ConditionFalse,
-}
+// healthyClusters are the statuses of conditions of a HostedCluster when all is well. Those about the course of a deletion are not
+// among them.
+var healthyClusters = clusterconditions.Healthy()
 
 // healthyPools is the same for a NodePool. Whether it scales and repairs itself
 // is a choice of its user.
@@ -90,7 +35,6 @@ var healthyPools = map[string]metav1.ConditionStatus{
 	hyperv1.NodePoolSupportedVersionSkewCondition:      metav1.ConditionTrue,
 	hyperv1.NodePoolValidMachineConfigCondition:        metav1.ConditionTrue,
 	hyperv1.NodePoolValidTuningConfigCondition:         metav1.ConditionTrue,
-	hyperv1.NodePoolIgnitionEndpointAvailableCondition: metav1.ConditionTrue,
 	hyperv1.NodePoolValidGeneratedPayloadCondition:     metav1.ConditionTrue,
 	hyperv1.NodePoolReachedIgnitionEndpointCondition:   metav1.ConditionTrue,
 	hyperv1.NodePoolAllMachinesReadyCondition:          metav1.ConditionTrue,
@@ -105,6 +49,8 @@ var healthyPools = map[string]metav1.ConditionStatus{
 	hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition: metav1.ConditionFalse,
 	hyperv1.NodePoolClusterNetworkCIDRConflictCondition:      metav1.ConditionFalse,
 	hyperv1.NodePoolAWSResourceTagConflictCondition:          metav1.ConditionFalse,
+	hyperv1.NodePoolReconcilingCondition:                     metav1.ConditionFalse,
+	hyperv1.NodePoolStalledCondition:                         metav1.ConditionFalse,
 }
 
 // A statement is a condition of either kind.

@@ -17,6 +17,8 @@ import (
 
 // The metrics of one HostedCluster each.
 const (
+	up        = "hypershift_cluster_available"
+	since     = "hypershift_cluster_available_change_timestamp_seconds"
 	waiting   = "hypershift_cluster_waiting_initial_availability_duration_seconds"
 	rolling   = "hypershift_cluster_initial_rolling_out_duration_seconds"
 	upgrading = "hypershift_cluster_upgrading_duration_seconds"
@@ -29,6 +31,7 @@ const (
 
 func TestACluster(t *testing.T) {
 	const quarter = 15 * 60.0
+	minuteAgo := float64(noon.Add(-time.Minute).Unix())
 	available := says(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, ago(time.Minute))
 	notAvailable := says(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, ago(time.Minute))
 	goesThroughProxy := func(trustedCA string) func(*hyperv1.HostedCluster) {
@@ -49,15 +52,15 @@ func TestACluster(t *testing.T) {
 	}{
 		"one that nobody has looked at waits for everything, and its credentials are unknown": {
 			hc:   cluster("demo"),
-			want: map[string]any{waiting: quarter, rolling: quarter, upgrading: nil, deleting: nil, cleaning: nil, proxied: 0.0, proxyCA: nil, creds: 2.0},
+			want: map[string]any{up: 0.0, since: nil, waiting: quarter, rolling: quarter, upgrading: nil, deleting: nil, cleaning: nil, proxied: 0.0, proxyCA: nil, creds: 2.0},
 		},
 		"one that is available has not rolled everything out yet": {
 			hc:   cluster("demo", available, released(partial("1.36.3", ago(time.Minute)))),
-			want: map[string]any{waiting: nil, rolling: quarter, upgrading: nil},
+			want: map[string]any{up: 1.0, since: minuteAgo, waiting: nil, rolling: quarter, upgrading: nil},
 		},
 		"one whose release has been rolled out is new no more, also when it is not available": {
 			hc:   cluster("demo", notAvailable, released(completed("1.36.3"))),
-			want: map[string]any{waiting: nil, rolling: nil, upgrading: nil},
+			want: map[string]any{up: 0.0, since: minuteAgo, waiting: nil, rolling: nil, upgrading: nil},
 		},
 		"one on its way to another release is upgrading since it set out": {
 			hc:   cluster("demo", available, released(partial("1.36.3", ago(7*time.Minute)), completed("1.35.4"))),

@@ -19,7 +19,7 @@ var poolGauges = []gauge[*hyperv1.NodePool]{
 		poolLabels...), size},
 	{describe("hypershift_nodepools_available_replicas",
 		"Nodes of the NodePool that are available.",
-		poolLabels...), available},
+		poolLabels...), availableReplicas},
 	{describe("hypershift_nodepools_initial_rolling_out_duration_seconds",
 		"How long a new NodePool has been waiting for all its nodes. Absent once it had them.",
 		poolLabels...), poolRollingOut},
@@ -77,7 +77,7 @@ func size(np *hyperv1.NodePool, _ time.Time) (float64, bool) {
 	return float64(*np.Spec.Replicas), true
 }
 
-func available(np *hyperv1.NodePool, _ time.Time) (float64, bool) {
+func availableReplicas(np *hyperv1.NodePool, _ time.Time) (float64, bool) {
 	return float64(np.Status.Replicas), true
 }
 

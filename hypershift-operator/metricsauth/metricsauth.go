@@ -2,7 +2,7 @@
 // cluster reviews their tokens and their permissions.
 //
 // The filter of controller-runtime has the same rules. It is not used because it needs the libraries of an API server, among them CEL,
-// OpenTelemetry and gRPC: 230 packages, which take memory in every replica, also if nobody reads its metrics.
+// OpenTelemetry and gRPC: 230 packages, which take memory in every replica, also if its metrics are not read.
 package metricsauth
 
 import (

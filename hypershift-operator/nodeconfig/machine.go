@@ -16,6 +16,8 @@ type Machine struct {
 	// Labels and Taints are those with which the Node registers.
 	Labels map[string]string
 	Taints []corev1.Taint
+	// OnDemand is true for a node that Karpenter creates. It has no Machine, so Cluster API does not initialize it.
+	OnDemand bool
 	// Server is the URL of the API server, CA the certificate authority that verifies it, and Token the bootstrap token.
 	Server, Token string
 	CA            []byte

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	kubeletapis "k8s.io/kubelet/pkg/apis"
 )
 
@@ -70,7 +69,7 @@ func kubeletDropin(m Machine) string {
 		"--cloud-provider=external",
 		"--hostname-override=${NODE_NAME}",
 		"--provider-id=${PROVIDER_ID}",
-		"--register-with-taints=" + taints(m.Taints),
+		"--register-with-taints=" + taints(m),
 	}
 	if labels := labels(m.Labels); labels != "" {
 		args = append(args, "--node-labels="+labels)
@@ -129,9 +128,12 @@ ExecStart=/bin/sh -c 'rm -f ` + userDataCopies + `'
 // the taint.
 const uninitialized = "node.cluster.x-k8s.io/uninitialized:NoSchedule"
 
-func taints(taints []corev1.Taint) string {
-	all := []string{uninitialized}
-	for _, t := range taints {
+func taints(m Machine) string {
+	var all []string
+	if !m.OnDemand {
+		all = append(all, uninitialized)
+	}
+	for _, t := range m.Taints {
 		all = append(all, fmt.Sprintf("%s=%s:%s", t.Key, t.Value, t.Effect))
 	}
 	slices.Sort(all)

@@ -17,6 +17,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -61,7 +62,7 @@ func advertised(n hyperv1.ClusterNetworking) (netip.AddrPort, error) {
 // clientAuthority returns the CA with which kubelets verify the API server as a client.
 func clientAuthority(ctx context.Context, reader client.Reader, namespace string) ([]byte, error) {
 	cm := &corev1.ConfigMap{}
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: names.KubeletClientCA}, cm)
+	err := certsecret.GetBundle(ctx, reader, client.ObjectKey{Namespace: namespace, Name: names.KubeletClientCA}, cm)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("getting ConfigMap %s: %w", names.KubeletClientCA, err)
 	}

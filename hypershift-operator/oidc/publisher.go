@@ -125,7 +125,7 @@ func (p *Publisher) Site(i Issuer, publicKeys []byte) (oidcdocs.Site, error) {
 	if err != nil {
 		return none, reconcile.Block(hyperv1.InvalidSecretReason, "Secret %s does not hold the cluster's key any more: %v", i.KeySecret, err)
 	}
-	discovery, err := webidentity.Discovery(i.URL)
+	discovery, err := webidentity.Discovery(i.URL, publicKeys)
 	if err != nil {
 		return none, err
 	}

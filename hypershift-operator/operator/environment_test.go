@@ -20,7 +20,7 @@ func TestWhereAWSIsIsHandedOnAndWhoWeAreIsNot(t *testing.T) {
 		{Name: "AWS_ENDPOINT_URL_STS", Value: "http://sts.test?a=b"},
 		{Name: "AWS_USE_FIPS_ENDPOINT", Value: "true"},
 	}
-	if !slices.Equal(o.AWSEndpoints, want) {
-		t.Errorf("handed on: %v, want %v", o.AWSEndpoints, want)
+	if !slices.Equal(o.Egress, want) {
+		t.Errorf("handed on: %v, want %v", o.Egress, want)
 	}
 }

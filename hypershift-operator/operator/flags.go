@@ -11,6 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/signature"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 // Values of --private-platform.
@@ -22,7 +23,7 @@ const (
 // Parse returns the Options of flags, and of the environment variables that set defaults of flags or options without a flag.
 func Parse(name string, args, environ []string) (Options, error) {
 	env := variables(environ)
-	o := Options{Region: env["AWS_REGION"], AWSEndpoints: awsx.Endpoints(environ)}
+	o := Options{Region: env["AWS_REGION"], Egress: awsx.Egress(environ)}
 	if env["POD_IP"] != "" {
 		var err error
 		if o.PodIP, err = netip.ParseAddr(env["POD_IP"]); err != nil {
@@ -36,6 +37,8 @@ func Parse(name string, args, environ []string) (Options, error) {
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
 	o.Log.Bind(fs)
+	showVersion := version.Bind(fs)
+	fs.BoolVar(&o.Profiling, "profiling", false, "serve profiles at http://127.0.0.1:6060/debug/pprof, in this program and in the control-plane-operators")
 	o.Limits.Bind(fs)
 	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env["IMAGE_CONTROL_PLANE_OPERATOR"], "image of the control-plane-operators")
 	fs.StringVar(&o.ClusterAPIImage, "cluster-api-image", env["IMAGE_CLUSTER_API"], "image of Cluster API, which makes the machines of node pools")
@@ -72,6 +75,9 @@ func Parse(name string, args, environ []string) (Options, error) {
 	fs.DurationVar(&o.DocumentsPeriod, "oidc-check-period", awsx.OIDCDocumentsTTL, "how often to check published OIDC documents")
 	if err := fs.Parse(args); err != nil {
 		return o, err
+	}
+	if *showVersion {
+		return o, version.ErrRequested
 	}
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 func TestParse(t *testing.T) {
@@ -36,6 +38,7 @@ func TestParse(t *testing.T) {
 		"an IPv4 network in the form of IPv6": {args: []string{"--control-plane-egress-blocked-cidrs=::ffff:10.0.0.0/104"}, says: "is not a network"},
 		"a network with bits of a host":       {args: []string{"--control-plane-egress-blocked-cidrs=10.0.0.1/8"}, says: "write 10.0.0.0/8"},
 		"every address":                       {args: []string{"--control-plane-egress-blocked-cidrs=10.0.0.0/8,0.0.0.0/0"}, says: "is every address"},
+		"its version":                         {args: []string{"--version", "--resync-period=0s"}, says: version.ErrRequested.Error()},
 		"a word too many":                     {args: []string{"run"}, says: `unexpected argument "run"`},
 	} {
 		t.Run(name, func(t *testing.T) {

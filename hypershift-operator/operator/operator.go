@@ -54,6 +54,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/profiling"
+	"github.com/hosted-control-planes/hypershift/internal/routes"
 )
 
 // noMetrics is the address of an operator without metrics.
@@ -76,7 +78,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options, deps Dependencies)
 	cfg.QPS = -1
 	manager := deps.Manager
 	manager.Scheme, manager.Cache = newScheme(), cacheOptions()
-	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts.MetricsAddr), opts.HealthAddr
+	serve(&manager, opts)
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Timing: leader.One}
 		if err := lease.Require(&manager, cfg); err != nil {
@@ -108,6 +110,14 @@ func New(ctx context.Context, cfg *rest.Config, opts Options, deps Dependencies)
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("cache", synced(mgr.GetCache())),
 	)
+}
+
+// serve sets what the manager serves, and at which addresses.
+func serve(manager *ctrl.Options, opts Options) {
+	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts.MetricsAddr), opts.HealthAddr
+	if opts.Profiling {
+		manager.PprofBindAddress = profiling.Address
+	}
 }
 
 // metricsOptions authorize clients by a token of the management cluster with
@@ -205,8 +215,18 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	published, err := newPublished(o)
+	if err != nil {
+		return err
+	}
+	servesRoutes, err := routes.Served(o.GetRESTMapper())
+	if err != nil {
+		return err
+	}
 	opts := hostedcluster.Options{
+		ServesRoutes:               servesRoutes,
 		Sources:                    sources,
+		Published:                  published,
 		Client:                     o.GetClient(),
 		Reader:                     o.GetAPIReader(),
 		Scheme:                     o.GetScheme(),
@@ -216,11 +236,12 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 		GenerateCertificate:        clusterapi.GenerateCertificate,
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
 		RegistryOverrides:          o.options.RegistryOverrides,
+		Profiling:                  o.options.Profiling,
 		SkipLoadBalancerChecks:     !o.options.CheckLoadBalancers,
 		LoadBalancers:              o.options.LoadBalancers,
 		ClusterAPIImage:            o.options.ClusterAPIImage,
 		CAPIProviderImage:          o.options.CAPIProviderImage,
-		AWSEndpoints:               o.options.AWSEndpoints,
+		Egress:                     o.options.Egress,
 		AllowOperatorImageOverride: o.options.AllowOperatorImageOverride,
 		Namespace:                  o.options.Namespace,
 		Limits:                     o.options.Limits,

@@ -29,6 +29,8 @@ type Options struct {
 	MetricsAddr string
 	HealthAddr  string
 	LeaderElect bool
+	// Profiling serves profiles on loopback, here and in the control-plane-operators.
+	Profiling bool
 
 	ControlPlaneOperatorImage string
 	// ClusterAPIImage and CAPIProviderImage make the machines of node pools.
@@ -44,9 +46,9 @@ type Options struct {
 
 	OIDC OIDC
 
-	// AWSEndpoints is environment with the addresses of AWS, also for the programs
+	// Egress is the environment with the addresses of AWS and the proxy, also for the programs
 	// of control planes.
-	AWSEndpoints []corev1.EnvVar
+	Egress []corev1.EnvVar
 
 	// CheckLoadBalancers has the control-plane-operators check API servers by their load balancers.
 	CheckLoadBalancers bool

@@ -11,23 +11,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // newSources returns a cache of the Secrets and ConfigMaps that no operator has
-// applied: the users' are among them, in any namespace and under any name. It has
-// metadata only.
+// applied: the users' are among them, in any namespace and under any name.
 func newSources(mgr ctrl.Manager) (cache.Cache, error) {
 	notOurs, err := labels.NewRequirement(apply.InventoryLabel, selection.DoesNotExist, nil)
 	utilruntime.Must(err)
+	return metadataCache(mgr, labels.NewSelector().Add(*notOurs))
+}
+
+// newPublished returns a cache of the Secrets that control planes have for users.
+func newPublished(mgr ctrl.Manager) (cache.Cache, error) {
+	return metadataCache(mgr, labels.SelectorFromSet(labels.Set{names.PublishedLabel: names.Published}))
+}
+
+// metadataCache returns a cache of names and versions, without contents.
+func metadataCache(mgr ctrl.Manager, selector labels.Selector) (cache.Cache, error) {
 	c, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient:           mgr.GetHTTPClient(),
 		Scheme:               mgr.GetScheme(),
 		Mapper:               mgr.GetRESTMapper(),
-		DefaultLabelSelector: labels.NewSelector().Add(*notOurs),
+		DefaultLabelSelector: selector,
 		DefaultTransform:     nameAndVersion,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the cache of the users' objects: %w", err)
+		return nil, fmt.Errorf("making the cache of objects with labels %s: %w", selector, err)
 	}
 	return c, mgr.Add(c)
 }

@@ -1,6 +1,9 @@
 // Package publishedsecrets gives the user of a hosted cluster the Secrets that its
 // control plane has for users: kubeconfigs, and the password of the first user. They
 // are copied to the namespace of the HostedCluster, which other clusters share.
+//
+// The control-plane-operator labels these Secrets (names.PublishedLabel). Watch reports
+// every change of them, so that users get a kubeconfig as soon as it is issued again.
 package publishedsecrets
 
 import (
@@ -12,14 +15,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
 // published are the Secrets of a control plane that are copied.
@@ -101,6 +107,13 @@ func IsSource(hcp *hyperv1.HostedControlPlane, name string) bool {
 		}
 	}
 	return false
+}
+
+// Watch reports every change of a Secret in the cache, which needs metadata only.
+func Watch(c cache.Cache, requests handler.MapFunc) source.Source {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return source.Kind(c, client.Object(secret), handler.EnqueueRequestsFromMapFunc(requests))
 }
 
 // A Publisher copies Secrets. It has no state of its own.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -129,11 +130,7 @@ func (m *Manager) restore(ctx context.Context, hc *hyperv1.HostedCluster, plane 
 // Secrets are not used.
 func restoreSpec(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) {
 	hc.Annotations = map[string]string{}
-	for _, key := range controlplane.PropagatedAnnotations() {
-		if value, ok := hcp.Annotations[key]; ok {
-			hc.Annotations[key] = value
-		}
-	}
+	maps.Copy(hc.Annotations, controlplane.PropagatedAnnotations(hcp.Annotations))
 	hc.Spec.Release.Image = hcp.Spec.ReleaseImage
 	hc.Spec.ClusterID, hc.Spec.IssuerURL = hcp.Spec.ClusterID, hcp.Spec.IssuerURL
 	hc.Spec.Platform = hcp.Spec.Platform

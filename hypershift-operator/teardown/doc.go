@@ -8,7 +8,8 @@
 //	► endpoints ► HostedControlPlane                steps.go
 //	► Cluster API's objects                         workers.go
 //	► OIDC documents                                documents.go
-//	► namespace ► grace period ► infraID            steps.go
+//	► control-plane-operator ► namespace            steps.go
+//	► grace period ► infraID                        steps.go
 //	► finalizer
 //
 // The order follows dependencies: volumes and load balancers of the hosted cluster

@@ -54,6 +54,7 @@ func (m *Manager) Steps() []reconcile.Step[*Cluster] {
 		{Name: "HostedControlPlane", Run: m.deleteControlPlane},
 		{Name: "Cluster API objects", Run: m.deleteCluster},
 		{Name: "OIDC documents", Run: m.removeDocuments},
+		{Name: "control-plane-operator", Run: m.stopOperator},
 		{Name: "namespace", Run: m.deleteNamespace},
 		{Name: "grace period", Run: m.waitGracePeriod},
 		{Name: "infraID", Run: m.reserveInfraID},
@@ -124,6 +125,15 @@ func remainingDetail(hcp *hyperv1.HostedControlPlane) string {
 		return ""
 	}
 	return " (" + c.Message + ")"
+}
+
+// stopOperator stops the control-plane-operator, for which nothing is left to do. The namespace is deleted several seconds
+// later. If it had pods then, Kubernetes would continue its deletion only after half of their grace period.
+func (m *Manager) stopOperator(ctx context.Context, c *Cluster) error {
+	if c.Namespace == nil || c.namespaceTerminating() || c.Operator == nil {
+		return nil
+	}
+	return m.delete(ctx, c.Operator)
 }
 
 // deleteNamespace deletes everything else. A namespace of another owner is kept.

@@ -17,15 +17,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
+	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
 // Copies returns the copies that the control plane needs. A source that is missing
 // or invalid leaves the last valid copy, so that what runs is not interrupted;
 // fault, nil without one, reports it. inUse is the encryption of the Secrets in etcd.
-func (r *Reader) Copies(ctx context.Context, hc *hyperv1.HostedCluster, inUse *hyperv1.SecretEncryptionStatus) (copies []client.Object, fault *reconcile.Waiting, err error) {
+func (r *Reader) Copies(ctx context.Context, hc *hyperv1.HostedCluster, inUse *hyperv1.SecretEncryptionRecord) (copies []client.Object, fault *reconcile.Waiting, err error) {
 	var reason string
 	var faults []string
 	done := map[string]bool{}
@@ -212,7 +212,7 @@ func (r *Reader) CheckActiveContents(ctx context.Context, hc *hyperv1.HostedClus
 
 // encryptionKeysInUse returns the copies of keys that spec no longer names and
 // with which Secrets in etcd may be encrypted. done are the copies that spec names.
-func (r *Reader) encryptionKeysInUse(ctx context.Context, inUse *hyperv1.SecretEncryptionStatus, done map[string]bool) ([]client.Object, error) {
+func (r *Reader) encryptionKeysInUse(ctx context.Context, inUse *hyperv1.SecretEncryptionRecord, done map[string]bool) ([]client.Object, error) {
 	var kept []client.Object
 	for _, key := range secretencryption.Needed(inUse) {
 		if key.Provider != hyperv1.AESCBC {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,10 +63,16 @@ func New(c client.Client, scheme *runtime.Scheme, owner string) *Applier {
 // Apply applies objs, prunes the objects of the set that are not among them, and reports whether it wrote anything. Fields
 // that objs do not set are left to the API server and to other writers.
 func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (changed bool, err error) {
+	written, pruned, err := a.ApplyEach(ctx, set, objs...)
+	return len(written) > 0 || pruned, err
+}
+
+// ApplyEach does the same, and returns the objects that it wrote.
+func (a *Applier) ApplyEach(ctx context.Context, set Set, objs ...client.Object) (written []client.Object, pruned bool, err error) {
 	wanted, ids := map[objectID]bool{}, make([]objectID, len(objs))
 	for i, obj := range objs {
 		if ids[i], err = a.identify(obj); err != nil {
-			return false, err
+			return nil, false, err
 		}
 		wanted[ids[i]] = true
 	}
@@ -75,22 +80,23 @@ func (a *Applier) Apply(ctx context.Context, set Set, objs ...client.Object) (ch
 	if set.Independent {
 		each = inParallel
 	}
-	var wrote atomic.Bool
-	err = each(len(objs), func(i int) error {
-		one, err := a.applyOne(ctx, set, ids[i], objs[i])
-		if one {
-			wrote.Store(true)
-		}
-		if err != nil {
+	wrote := make([]bool, len(objs))
+	err = each(len(objs), func(i int) (err error) {
+		if wrote[i], err = a.applyOne(ctx, set, ids[i], objs[i]); err != nil {
 			return fmt.Errorf("applying %s %s: %w", ids[i].Kind, client.ObjectKeyFromObject(objs[i]), err)
 		}
 		return nil
 	})
-	if err != nil {
-		return wrote.Load(), err
+	for i, obj := range objs {
+		if wrote[i] {
+			written = append(written, obj)
+		}
 	}
-	pruned, err := a.prune(ctx, set, wanted)
-	return wrote.Load() || len(pruned) > 0, err
+	if err != nil {
+		return written, false, err
+	}
+	gone, err := a.prune(ctx, set, wanted)
+	return written, len(gone) > 0, err
 }
 
 // A cache usually has a written object after milliseconds. Await does not wait longer for a slower one.

@@ -3,6 +3,7 @@ package apply_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -90,6 +91,31 @@ func TestApplyWritesOnlyWhatDiffers(t *testing.T) {
 	}
 	if n := mustApply(t, w, service("a", 6443), configMap("b", map[string]string{"k": "v"})); n != 1 {
 		t.Errorf("%d writes to change one port", n)
+	}
+}
+
+func TestApplyEachReturnsTheObjectsThatItWrote(t *testing.T) {
+	w := newWorld()
+	a := apply.New(w, clientgoscheme.Scheme, "tester")
+	names := func(objs ...client.Object) (all []string, pruned bool) {
+		t.Helper()
+		written, pruned, err := a.ApplyEach(t.Context(), set, objs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, obj := range written {
+			all = append(all, obj.GetName())
+		}
+		return all, pruned
+	}
+	if got, pruned := names(service("a", 443), configMap("b", nil)); !slices.Equal(got, []string{"a", "b"}) || pruned {
+		t.Errorf("at first %q, pruned %v", got, pruned)
+	}
+	if got, pruned := names(service("a", 443), configMap("b", map[string]string{"k": "v"})); !slices.Equal(got, []string{"b"}) || pruned {
+		t.Errorf("after a change of b %q, pruned %v", got, pruned)
+	}
+	if got, pruned := names(service("a", 443)); len(got) > 0 || !pruned {
+		t.Errorf("without b %q, pruned %v", got, pruned)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -188,6 +189,12 @@ func (p *part) runs(version string) bool {
 	return p.version == version && (p.complete || p.status != nil && p.status.Status.Version == version)
 }
 
+// isWorkload is true for the workload of the part. A change of another object starts no rollout: if pods have to restart for
+// it, the template of the workload has changed, too.
+func (p *part) isWorkload(obj client.Object) bool {
+	return p.Workload != nil && reflect.TypeOf(obj) == reflect.TypeOf(p.Workload) && obj.GetName() == p.Workload.GetName()
+}
+
 // ensure applies one component unless it waits for another, and reports its status.
 func (r *Runner) ensure(ctx context.Context, plane ControlPlane, p *part) (State, error) {
 	if p.readErr != nil {
@@ -196,9 +203,12 @@ func (r *Runner) ensure(ctx context.Context, plane ControlPlane, p *part) (State
 	failed := p.Err
 	changed := false
 	if failed == nil && p.waits == "" {
-		changed, failed = r.apply.Apply(ctx, r.setOf(plane.HCP, p.Name), p.Objects...)
+		var written []client.Object
+		written, _, failed = r.apply.ApplyEach(ctx, r.setOf(plane.HCP, p.Name), p.Objects...)
+		changed = slices.ContainsFunc(written, p.isWorkload)
 	}
 	state, err := r.evaluateState(ctx, plane, p, changed, failed)
+	state.Unreported = p.status != nil && r.starting(p.status, state)
 	if err == nil && !reconcile.IsTransientAPIError(failed) {
 		err = r.writeStatus(ctx, plane, p, state)
 	}

@@ -85,11 +85,18 @@ func (r *Runner) podProblem(ctx context.Context, pod *corev1.Pod) (problem, erro
 		if err != nil || claim.reason != "" {
 			return claim, err
 		}
+		if hasClaim(pod) && !r.old(pod) {
+			return problem{}, nil // a new pod cannot be scheduled until its volume exists
+		}
 	}
 	if t.reason != "" || pod.Spec.NodeName == "" || started(pod) || !r.old(pod) {
 		return t, nil
 	}
 	return r.latestWarning(ctx, pod, hyperv1.VolumeNotReadyReason, "containers cannot be made")
+}
+
+func hasClaim(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
 }
 
 // started reports whether any container of the pod has started.

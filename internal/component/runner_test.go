@@ -72,6 +72,9 @@ func TestProblemIsReadFromEvents(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: object("data-etcd-0"), Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}
 	young := member(creating)
 	young.CreationTimestamp = metav1.NewTime(now)
+	youngUnbound, youngWithoutClaim := member(unbound), member(unbound)
+	youngUnbound.CreationTimestamp, youngWithoutClaim.CreationTimestamp = metav1.NewTime(now), metav1.NewTime(now)
+	youngWithoutClaim.Spec.Volumes = nil
 	for name, tc := range map[string]struct {
 		pod             *corev1.Pod
 		others          []client.Object
@@ -88,6 +91,14 @@ func TestProblemIsReadFromEvents(t *testing.T) {
 		"nobody says why the claim waits": {
 			member(unbound), []client.Object{claim},
 			hyperv1.PodUnschedulableReason, "etcd-0: no node takes a pod: pod has unbound immediate PersistentVolumeClaims",
+		},
+		"the volume of a pod that has only begun is being created": {youngUnbound, []client.Object{claim}, "", ""},
+		"the volume of a pod that has only begun cannot be created": {
+			youngUnbound, []client.Object{claim, event(claim, "Warning", "ProvisioningFailed", "no space")},
+			hyperv1.VolumeNotReadyReason, "etcd-0: volume claim data-etcd-0 gets no volume: no space",
+		},
+		"a pod that has only begun needs no volume": {
+			youngWithoutClaim, nil, hyperv1.PodUnschedulableReason, "etcd-0: no node takes a pod: pod has unbound immediate PersistentVolumeClaims",
 		},
 		"a Secret is not there": {
 			member(creating), []client.Object{event(member(creating), "Warning", "FailedMount", `MountVolume.SetUp failed for volume "tls" : secret "etcd-server-tls" not found`)},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,8 @@ type State struct {
 	Reason, Message string
 	// Degraded is true when it fails, and does not just take time.
 	Degraded bool
+	// Unreported is true while its status has not been written. The caller reconciles again after FirstReport.
+	Unreported bool
 }
 
 // evaluateState computes the State of a component after it was applied.
@@ -90,10 +93,19 @@ func (r *Runner) statusOf(ctx context.Context, namespace, component string) (*hy
 	return out, nil
 }
 
+// FirstReport is how long a new component may start before its status is written for the first time, if nothing is wrong. Most
+// components are available by then, and the only report is the result.
+const FirstReport = 10 * time.Second
+
+// starting is true for a new component that has nothing to report yet.
+func (r *Runner) starting(c *hyperv1.ControlPlaneComponent, s State) bool {
+	return len(c.Status.Conditions) == 0 && !s.Available && !s.Degraded && r.Clock.Since(c.CreationTimestamp.Time) < FirstReport
+}
+
 // writeStatus writes the status of the ControlPlaneComponent. A new one has no status yet; the event of its creation triggers
 // the next reconcile, which writes it.
 func (r *Runner) writeStatus(ctx context.Context, plane ControlPlane, p *part, s State) error {
-	if p.status == nil {
+	if p.status == nil || r.starting(p.status, s) {
 		return nil
 	}
 	written := r.status.Writer(p.status)

@@ -18,7 +18,6 @@ const (
 	// PrivateRouter is its internal load balancer, which PrivateLink uses.
 	PrivateRouter      = "private-router"
 	KonnectivityServer = "konnectivity-server"
-	OAuthServer        = "oauth-openshift"
 )
 
 // Secrets of a control plane.
@@ -137,3 +136,9 @@ func InstanceProfile(infraID string) string { return infraID + "-worker" }
 
 // WorkerRole returns the only role that the role for node pools may pass.
 func WorkerRole(infraID string) string { return infraID + "-worker-role" }
+
+// Bastion is the name of the bastion of a cluster, and of its role, its instance profile and its security group.
+func Bastion(infraID string) string { return infraID + "-bastion" }
+
+// EtcdSnapshotTimeAnnotation is on a HostedControlPlane: when the command etcd-snapshot last wrote a complete snapshot, in RFC 3339.
+const EtcdSnapshotTimeAnnotation = "hypershift.openshift.io/etcd-snapshot-time"

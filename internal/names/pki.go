@@ -70,6 +70,12 @@ const (
 // ClusterNameLabel is on the Secret ClusterKubeconfig; Cluster API requires it.
 const ClusterNameLabel = "cluster.x-k8s.io/cluster-name"
 
+// PublishedLabel is on the Secrets of a control plane that the hypershift-operator copies for users. It watches them by this label.
+const (
+	PublishedLabel = "hypershift.openshift.io/published"
+	Published      = "true"
+)
+
 // KubeadminPassword is the Secret with the password of the first user of a
 // cluster that has an OAuth server, under KubeadminPasswordFile.
 const (

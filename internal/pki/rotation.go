@@ -27,8 +27,8 @@ type Timing struct {
 	Lives time.Duration
 }
 
-// authorityTerms are the terms of authorities themselves, which must outlive their certificates.
-var authorityTerms = Terms{Validity: authorityLife, Renewal: 1.0 / 3}
+// AuthorityTerms are the terms of authorities themselves, which must outlive their certificates.
+var AuthorityTerms = Terms{Validity: authorityLife, Renewal: 1.0 / 3}
 
 // Advance takes the next step of a rotation if it is time for it. A rotation starts with a new value of asked, or when the current
 // authority is old. rolledOut is true when all programs have the current state of the signer.
@@ -65,7 +65,7 @@ func (s *Signer) Advance(name, asked string, rolledOut bool, timing Timing, now 
 
 // wants reports whether it is time for another authority.
 func (s *Signer) wants(asked string, now time.Time) bool {
-	return asked != "" && asked != s.Asked || !authorityTerms.due(s.Current.Certificate).After(now)
+	return asked != "" && asked != s.Asked || !AuthorityTerms.due(s.Current.Certificate).After(now)
 }
 
 // Rotating reports whether a change is still being propagated.
@@ -76,7 +76,7 @@ func (s *Signer) Due(timing Timing, now time.Time) time.Time {
 	propagated, gone := s.Since.Add(timing.Propagation), s.gone(timing.Lives)
 	switch {
 	case !s.Rotating():
-		return authorityTerms.due(s.Current.Certificate)
+		return AuthorityTerms.due(s.Current.Certificate)
 	case propagated.After(now):
 		return propagated
 	case s.Next == nil && gone.After(now):

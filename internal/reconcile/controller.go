@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,6 +50,18 @@ type Controller[T client.Object, S any] struct {
 	// Without both, the controller writes no status.
 	FieldOwner string
 	Store      *Store[T]
+	// Spacing is the shortest time between two writes of the status of one object, for
+	// changes that can wait: those of conditions, and of the fields in CanWait. A change
+	// of another field is written at once, as are changes of an object that is being
+	// deleted, and the result of a reconcile that fails. At the end of that time the
+	// object is reconciled again, so that Spacing is for controllers whose reconcile
+	// costs little. 0 if no change waits.
+	Spacing time.Duration
+	// CanWait has the JSON names of fields that are for users only.
+	CanWait []string
+	// Prompt has the conditions for which others wait: one that becomes True, or is True
+	// no more, is written at once, as are those that the Store derives.
+	Prompt []string
 	// Conditions are the conditions of that part, and Fields returns its other
 	// fields. Conditions are nil if Fields returns them, too; Fields is nil if there
 	// are no other fields.
@@ -117,6 +130,7 @@ type conditioned interface {
 func (c *Controller[T, S]) Builder(mgr ctrl.Manager) *builder.Builder {
 	utilruntime.Must(c.validate())
 	c.part() // before any controller writes
+	c.spaceWrites()
 	return ctrl.NewControllerManagedBy(mgr).Named(c.Name).WithOptions(c.options())
 }
 
@@ -136,6 +150,10 @@ func (c *Controller[T, S]) validate() error {
 		return fmt.Errorf("controller %s has no clock for its conditions", c.Name)
 	case reports && !c.writesStatus() && c.Save == nil:
 		return fmt.Errorf("controller %s has a status that is not stored", c.Name)
+	case c.Spacing > 0 && !c.writesStatus():
+		return fmt.Errorf("controller %s spaces writes of a status that it does not write", c.Name)
+	case slices.ContainsFunc(c.CanWait, func(name string) bool { return !hasStatusField[T](name) }):
+		return fmt.Errorf("controller %s: the status of %T does not have all fields of CanWait: %q", c.Name, newObject[T](), c.CanWait)
 	case c.Conditions != nil && !hasConditions:
 		return fmt.Errorf("controller %s has conditions, and %T has none", c.Name, newObject[T]())
 	}
@@ -195,11 +213,18 @@ func (c *Controller[T, S]) part() *Part[T] {
 	return c.own
 }
 
+// spaceWrites begins to space writes. Without a manager nothing reconciles an object
+// again after the time that Reconcile returns.
+func (c *Controller[T, S]) spaceWrites() {
+	c.own.spacing, c.own.canWait, c.own.prompt = c.Spacing, c.CanWait, c.Prompt
+}
+
 func (c *Controller[T, S]) writesStatus() bool { return c.FieldOwner != "" || c.Store != nil }
 
 // ReconcileObject reconciles an object as it was read.
 func (c *Controller[T, S]) ReconcileObject(ctx context.Context, obj T) (ctrl.Result, error) {
 	writer := c.part().Writer(obj)
+	c.part().store.withdraw(c.part(), obj)
 	s, err := c.Scope(ctx, obj, writer)
 	var skip *skipped
 	switch {
@@ -210,14 +235,16 @@ func (c *Controller[T, S]) ReconcileObject(ctx context.Context, obj T) (ctrl.Res
 	}
 	report := c.run(ctx, s)
 	c.report(s, obj, report)
-	stored := c.save(ctx, s, writer)
-	if stored == nil && c.Written != nil {
+	_, failed := report.result(nil)
+	again, stored := c.save(ctx, s, writer, failed != nil)
+	if stored == nil && again == 0 && c.Written != nil {
 		c.Written(s)
 	}
 	res, err := report.result(stored)
 	if err != nil {
 		return res, err
 	}
+	res.RequeueAfter = sooner(res.RequeueAfter, again)
 	return c.requeue(s, res), nil
 }
 
@@ -246,14 +273,15 @@ func (c *Controller[T, S]) report(s S, obj T, report Report) {
 	holder.SetConditions(conditions.List())
 }
 
-func (c *Controller[T, S]) save(ctx context.Context, s S, writer *Writer[T]) error {
+// save stores the status. If that waits, it returns when to reconcile again.
+func (c *Controller[T, S]) save(ctx context.Context, s S, writer *Writer[T], urgent bool) (again time.Duration, err error) {
 	switch {
 	case c.Save != nil:
-		return c.Save(ctx, s)
+		return 0, c.Save(ctx, s)
 	case c.writesStatus():
-		return writer.write(ctx, gathering)
+		return writer.writeAtEnd(ctx, urgent)
 	}
-	return nil
+	return 0, nil
 }
 
 // requeue returns when to reconcile again.

@@ -281,6 +281,10 @@ func TestAnIncompleteControllerIsRefused(t *testing.T) {
 		"no reader to write the status with": func(c *controller) { c.Reader = nil },
 		"no clock for conditions":            func(c *controller) { c.Clock = nil },
 		"a status that is not stored":        func(c *controller) { c.FieldOwner = "" },
+		"spaced writes of no status": func(c *controller) {
+			c.FieldOwner, c.Conditions, c.Fields, c.Spacing = "", nil, nil, time.Second
+		},
+		"a field that the status does not have": func(c *controller) { c.CanWait = []string{"endpointID", "endpoint"} },
 		"two ways to store the status": func(c *controller) {
 			c.Store = reconcile.NewStore[*hyperv1.AWSEndpointService](c.Client, c.Reader, "other")
 		},

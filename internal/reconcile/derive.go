@@ -37,6 +37,18 @@ func (s *Store[T]) outdated(obj T) bool {
 	})
 }
 
+// derivedTurns is true if a derived condition becomes True, or is True no more.
+func (s *Store[T]) derivedTurns(obj T) bool {
+	if s.derived == nil {
+		return false
+	}
+	conditions := s.derive(obj, conditionsOf(obj))
+	return slices.ContainsFunc(s.derived.types, func(t string) bool {
+		was := conditions.Before(t)
+		return conditions.IsTrue(t) != (was != nil && was.Status == metav1.ConditionTrue)
+	})
+}
+
 func (s *Store[T]) derive(obj T, before []metav1.Condition) *Conditions {
 	conditions := NewConditions(before, obj.GetGeneration(), s.clock.Now())
 	s.derived.set(obj, conditions)

@@ -18,6 +18,10 @@
 //	error       any other error    False, or as unknown if     with back-off
 //	                               the error is transient
 //
+// The status is written at most once per Spacing of the controller if nothing urgent
+// has changed: most changes of an object that is being created follow each other within
+// a second, and only the last of them matters. See spacing.go.
+//
 // Every outcome but done stops the steps that follow. Unverified is for a step that
 // is done although its condition cannot be determined: the condition
 // is Unknown, and the next step runs.

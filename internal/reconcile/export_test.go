@@ -21,7 +21,10 @@ func (s *Store[T]) Waiting() (n int) {
 }
 
 // Register adds the controller's part to its Store, as Builder does.
-func (c *Controller[T, S]) Register() { c.part() }
+func (c *Controller[T, S]) Register() {
+	c.part()
+	c.spaceWrites()
+}
 
 // Validate finds errors in the controller, as Builder does.
 func (c *Controller[T, S]) Validate() error { return c.validate() }

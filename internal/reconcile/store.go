@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
 // A Store reads objects of one kind and writes their status. The controllers of a
@@ -42,16 +43,49 @@ type Store[T client.Object] struct {
 	clock  clock.PassiveClock
 
 	derived *derivation[T]
+	// finalizers are those that the controllers of the process add.
+	finalizers []finalizer[T]
 
 	mu      sync.Mutex
 	parts   []*Part[T]
 	objects map[client.ObjectKey]*entry[T]
+	// recent are the objects that were written a moment ago.
+	recent map[client.ObjectKey]*recentWrite[T]
 }
 
 // A Part is what one controller writes of a status.
 type Part[T client.Object] struct {
 	store  *Store[T]
 	fields func(T) any
+	// These are the fields of that name of the controller.
+	spacing         time.Duration
+	canWait, prompt []string
+}
+
+// finalizer is what a controller adds to the objects for which needed is true.
+type finalizer[T client.Object] struct {
+	name   string
+	needed func(T) bool
+}
+
+// Finalizer declares that a controller of the process adds the finalizer to the objects for which needed is true, and removes
+// it from objects that are being deleted. The first controller that adds its own adds all that are declared: most controllers
+// add theirs in the moment in which the object is created. Finalizer is called before the first write.
+func (s *Store[T]) Finalizer(name string, needed func(T) bool) {
+	s.finalizers = append(s.finalizers, finalizer[T]{name, needed})
+}
+
+// addFinalizers adds name and, if it is missing, all that are declared for the object.
+func (s *Store[T]) addFinalizers(obj client.Object, name string) (added bool) {
+	if !controllerutil.AddFinalizer(obj, name) {
+		return false
+	}
+	for _, f := range s.finalizers {
+		if f.needed(obj.(T)) {
+			controllerutil.AddFinalizer(obj, f.name)
+		}
+	}
+	return true
 }
 
 // entry is what a Store knows of one object.
@@ -98,7 +132,7 @@ const (
 // The fields of former owners, which earlier versions used for parts of the
 // same status, are taken over.
 func NewStore[T client.Object](c client.Client, live client.Reader, owner string, former ...string) *Store[T] {
-	return &Store[T]{client: c, live: live, owner: owner, former: former, clock: clock.RealClock{}, objects: map[client.ObjectKey]*entry[T]{}}
+	return &Store[T]{client: c, live: live, owner: owner, former: former, clock: clock.RealClock{}, objects: map[client.ObjectKey]*entry[T]{}, recent: map[client.ObjectKey]*recentWrite[T]{}}
 }
 
 // Part adds a part. fields returns it as a value that marshals to a JSON object; a
@@ -224,12 +258,12 @@ func (s *Store[T]) shared() bool {
 func (s *Store[T]) take(e *entry[T], c *change[T]) []*change[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.finished() {
+	if c.finished() || len(e.waiting) == 0 {
 		return nil
 	}
 	batch := e.waiting
 	e.waiting = nil
-	return batch
+	return s.withPostponed(batch)
 }
 
 // putBack lets the changes wait that were not written because the context of the
@@ -274,6 +308,7 @@ func (s *Store[T]) flush(ctx context.Context, e *entry[T], caller *change[T], ba
 		var stored T
 		if stored, err = write(ctx, base, batch); err == nil {
 			s.keep(e, stored)
+			s.noteWrite(batch)
 			finish(batch, stored, nil)
 			return
 		}

@@ -42,13 +42,43 @@ func NewWriter[T client.Object](c client.Client, live client.Reader, obj T, owne
 func (w *Writer[T]) Write(ctx context.Context) error { return w.write(ctx, 0) }
 
 func (w *Writer[T]) write(ctx context.Context, gather time.Duration) error {
+	after, err := w.after()
+	if after == nil || err != nil {
+		return err
+	}
+	return w.store(ctx, after, gather)
+}
+
+// writeAtEnd writes our part at the end of a reconcile. If the change can wait, and the
+// status was written a moment ago, it writes nothing and returns when to reconcile again.
+func (w *Writer[T]) writeAtEnd(ctx context.Context, urgent bool) (again time.Duration, err error) {
+	after, err := w.after()
+	if after == nil || err != nil {
+		return 0, err
+	}
+	if !urgent && w.obj.GetDeletionTimestamp().IsZero() && !w.part.urgent(w.before, after) && !w.part.store.derivedTurns(w.obj) {
+		change := w.change(after)
+		change.left = true
+		if again := w.part.store.postpone(change); again > 0 {
+			return again, nil
+		}
+	}
+	return 0, w.store(ctx, after, gathering)
+}
+
+// after returns our part as it is to be written; nil if it need not be written.
+func (w *Writer[T]) after() ([]byte, error) {
 	after, err := json.Marshal(w.part.fields(w.obj))
 	if err != nil {
-		return fmt.Errorf("marshalling status: %w", err)
+		return nil, fmt.Errorf("marshalling status: %w", err)
 	}
 	if bytes.Equal(w.before, after) && !w.part.store.outdated(w.obj) {
-		return nil
+		return nil, nil
 	}
+	return after, nil
+}
+
+func (w *Writer[T]) store(ctx context.Context, after []byte, gather time.Duration) error {
 	stored, err := w.part.store.write(ctx, w.change(after), gather)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -61,15 +91,15 @@ func (w *Writer[T]) write(ctx context.Context, gather time.Duration) error {
 	return nil
 }
 
-// AddFinalizer adds the finalizer to the object, in the cluster and in memory: the
-// reconcile goes on with the resourceVersion that it wrote.
+// AddFinalizer adds the finalizer to the object, and those that the Store declares, in the
+// cluster and in memory: the reconcile goes on with the resourceVersion that it wrote.
 func (w *Writer[T]) AddFinalizer(ctx context.Context, finalizer string) error {
 	if controllerutil.ContainsFinalizer(w.obj, finalizer) {
 		return nil
 	}
 	stored, err := w.part.store.writeAlone(ctx, w.change(nil), func(ctx context.Context, base T, _ []*change[T]) (T, error) {
 		changed := base.DeepCopyObject().(T)
-		return changed, patchFinalizers(ctx, w.part.store.client, changed, controllerutil.AddFinalizer, "adding", finalizer)
+		return changed, patchFinalizers(ctx, w.part.store.client, changed, w.part.store.addFinalizers, "adding", finalizer)
 	})
 	if err != nil {
 		return err

@@ -322,6 +322,26 @@ func TestFinalizersOfSeveralWriters(t *testing.T) {
 	}
 }
 
+// Controllers that start with a new object add their finalizers with one write.
+func TestDeclaredFinalizersAreAddedTogether(t *testing.T) {
+	w := newWorld(t)
+	s := newStore(w.Client, w.Client)
+	s.Finalizer("example.com/a", func(*hyperv1.AWSEndpointService) bool { return true })
+	s.Finalizer("example.com/b", func(es *hyperv1.AWSEndpointService) bool { return es.Name != "" })
+	s.Finalizer("example.com/unneeded", func(es *hyperv1.AWSEndpointService) bool { return es.Name == "" })
+	a, b := s.Part(conditionPart("A")).Writer(w.read(t)), s.Part(conditionPart("B")).Writer(w.read(t))
+	before := w.read(t).ResourceVersion
+	must(t, b.AddFinalizer(t.Context(), "example.com/b"))
+	written := w.read(t)
+	if got, want := written.Finalizers, []string{"example.com/b", "example.com/a"}; !slices.Equal(got, want) || written.ResourceVersion == before {
+		t.Errorf("the object has %q, want %q", got, want)
+	}
+	must(t, a.AddFinalizer(t.Context(), "example.com/a"))
+	if got := w.read(t); got.ResourceVersion != written.ResourceVersion {
+		t.Errorf("the second controller has written the object again: %q", got.Finalizers)
+	}
+}
+
 // Otherwise a status written after the finalizer would replace what was recorded.
 func TestAFinalizerOverAnOldStatusIsAConflict(t *testing.T) {
 	w := newWorld(t)

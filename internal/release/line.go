@@ -15,25 +15,18 @@ const (
 	OpenShift  Family = "OpenShift"
 )
 
-// A Line is a minor version of a family. The lines of a family are consecutive numbers.
+// A Line is a minor version of a family.
 type Line struct {
-	Family Family
-	Number int
+	Family        Family
+	Major, Number int
 }
 
-// window is the range of supported versions.
+// oldest and newest are the limits of the range of supported versions. Releases of OpenShift are recognized and not supported:
+// their components have other images, manifests and operators.
 //
 // The newest Kubernetes is that of the libraries of this program, which match its API server. The oldest is three minor
-// versions earlier: the newest kubelet, CoreDNS and Cluster API support this range, and upstream maintains no more. The
-// newest OpenShift is the newest with a Kubernetes in the range; the oldest is the first with a payload that can be hosted without
-// parts that were removed from the cluster itself in that version.
-var window = map[Family]struct{ oldest, newest Line }{
-	Kubernetes: {Line{Kubernetes, 33}, Line{Kubernetes, 36}},
-	OpenShift:  {Line{OpenShift, 14}, Line{OpenShift, openShift5 + 1}},
-}
-
-// openShift5 is the line of OpenShift 5.0: it follows 4.22.
-const openShift5 = 23
+// versions earlier: the newest kubelet, CoreDNS and Cluster API support this range, and upstream maintains no more.
+var oldest, newest = Line{Kubernetes, 1, 33}, Line{Kubernetes, 1, 36}
 
 // LineOf returns the line of the version of a payload.
 func LineOf(v string) (Line, bool) {
@@ -41,35 +34,24 @@ func LineOf(v string) (Line, bool) {
 	if err != nil {
 		return Line{}, false
 	}
-	switch minor := int(parsed.Minor()); parsed.Major() {
+	l := Line{Major: int(parsed.Major()), Number: int(parsed.Minor())}
+	switch l.Major {
 	case 1:
-		return Line{Kubernetes, minor}, true
-	case 4:
-		return Line{OpenShift, minor}, true
-	case 5:
-		return Line{OpenShift, openShift5 + minor}, true
+		l.Family = Kubernetes
+	case 4, 5:
+		l.Family = OpenShift
+	default:
+		return Line{}, false
 	}
-	return Line{}, false
+	return l, true
 }
 
 // Supported reports whether the line is in the supported range.
 func (l Line) Supported() bool {
-	w, ok := window[l.Family]
-	return ok && w.oldest.Number <= l.Number && l.Number <= w.newest.Number
+	return l.Family == Kubernetes && oldest.Number <= l.Number && l.Number <= newest.Number
 }
 
-func (l Line) String() string {
-	switch {
-	case l.Family == Kubernetes:
-		return fmt.Sprintf("1.%d", l.Number)
-	case l.Number >= openShift5:
-		return fmt.Sprintf("5.%d", l.Number-openShift5)
-	}
-	return fmt.Sprintf("4.%d", l.Number)
-}
+func (l Line) String() string { return fmt.Sprintf("%d.%d", l.Major, l.Number) }
 
 // Window describes the supported range.
-func Window() string {
-	k, o := window[Kubernetes], window[OpenShift]
-	return fmt.Sprintf("Kubernetes %s to %s, OpenShift %s to %s", k.oldest, k.newest, o.oldest, o.newest)
-}
+func Window() string { return fmt.Sprintf("Kubernetes %s to %s", oldest, newest) }

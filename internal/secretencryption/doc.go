@@ -1,9 +1,9 @@
 // Package secretencryption plans changes of the key that encrypts Secrets in etcd.
 //
-//	status.secretEncryption ── Desired ──► the keys of the configuration: one writes, the others read
-//	         ▲                                          │
-//	         │                                          ▼ every API server runs it
-//	         └────────── Next ◄── facts ────────────────┘
+//	status.secretEncryptionRecord ── Desired ──► the keys of the configuration: one writes, the others read
+//	   ▲                 │                                          │
+//	   │                 └─ Status ─► status.secretEncryption       ▼ every API server runs it
+//	   └──────────────────────── Next ◄── facts ────────────────────┘
 //
 //	ReadKey    old, NEW     every API server can read values of both keys
 //	WriteKey   NEW, old     values of both keys are in etcd

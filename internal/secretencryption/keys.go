@@ -9,7 +9,7 @@ import (
 )
 
 // Key identifies a key by its provider and its fingerprint. Its name is for users.
-type Key = hyperv1.SecretEncryptionKeyStatus
+type Key = hyperv1.SecretEncryptionKeyRecord
 
 // Fingerprint returns the fingerprint of the bytes of an aescbc key, or of the ARN of a KMS key.
 func Fingerprint(of []byte) string {
@@ -60,7 +60,7 @@ func (c Configuration) Equal(other Configuration) bool {
 
 // Needed returns the keys with which values in etcd may be encrypted now or soon. A configuration without one of them loses
 // data.
-func Needed(st *hyperv1.SecretEncryptionStatus) []Key {
+func Needed(st *hyperv1.SecretEncryptionRecord) []Key {
 	if st == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func Needed(st *hyperv1.SecretEncryptionStatus) []Key {
 
 // Desired returns the configuration that follows from the status. backup is the additional key of the user for reading, and
 // present are the keys of the current configuration: all of them stay until the stage that drops them.
-func Desired(st *hyperv1.SecretEncryptionStatus, backup *Key, present []Key) Configuration {
+func Desired(st *hyperv1.SecretEncryptionRecord, backup *Key, present []Key) Configuration {
 	writer := Writer(st)
 	if dropping(st) {
 		return Configuration{Keys: union(optional(writer), optional(backup))}
@@ -90,7 +90,7 @@ func Desired(st *hyperv1.SecretEncryptionStatus, backup *Key, present []Key) Con
 }
 
 // Writer returns the key with which API servers encrypt, or nil.
-func Writer(st *hyperv1.SecretEncryptionStatus) *Key {
+func Writer(st *hyperv1.SecretEncryptionRecord) *Key {
 	for i := range st.History {
 		move := &st.History[i]
 		if move.CompletionTime == nil && move.Stage != hyperv1.SecretEncryptionReadKey {
@@ -102,7 +102,7 @@ func Writer(st *hyperv1.SecretEncryptionStatus) *Key {
 
 // Current returns the move that determines the configuration: the one in progress, or else the last completed one. It returns
 // nil before the first move.
-func Current(st *hyperv1.SecretEncryptionStatus) *hyperv1.SecretEncryptionMigration {
+func Current(st *hyperv1.SecretEncryptionRecord) *hyperv1.SecretEncryptionMigration {
 	if st == nil {
 		return nil
 	}
@@ -116,14 +116,14 @@ func Current(st *hyperv1.SecretEncryptionStatus) *hyperv1.SecretEncryptionMigrat
 }
 
 // Rewrites reports whether the values in etcd are being rewritten, or will be next.
-func Rewrites(st *hyperv1.SecretEncryptionStatus) bool {
+func Rewrites(st *hyperv1.SecretEncryptionRecord) bool {
 	move := Current(st)
 	return move != nil && (move.Stage == hyperv1.SecretEncryptionWriteKey || move.Stage == hyperv1.SecretEncryptionReencrypt)
 }
 
 // ReadsWithKMS reports whether API servers may have a KMS key for reading only, in addition to the one that encrypts: from
 // before the first stage of a move to or from such a key until after its last.
-func ReadsWithKMS(st *hyperv1.SecretEncryptionStatus) bool {
+func ReadsWithKMS(st *hyperv1.SecretEncryptionRecord) bool {
 	move := Current(st)
 	if move == nil || move.Stage == hyperv1.SecretEncryptionDone {
 		return false
@@ -138,14 +138,14 @@ func ReadsWithKMS(st *hyperv1.SecretEncryptionStatus) bool {
 	})
 }
 
-func dropping(st *hyperv1.SecretEncryptionStatus) bool {
+func dropping(st *hyperv1.SecretEncryptionRecord) bool {
 	move := Current(st)
 	return move != nil && (move.Stage == hyperv1.SecretEncryptionDrop || move.Stage == hyperv1.SecretEncryptionDone)
 }
 
 // abandoned reports whether the key was replaced before anything was encrypted with it. A KMS key that never worked must not
 // stay in the configuration.
-func abandoned(st *hyperv1.SecretEncryptionStatus, key Key) bool {
+func abandoned(st *hyperv1.SecretEncryptionRecord, key Key) bool {
 	if contains(Needed(st), key) {
 		return false
 	}

@@ -38,12 +38,12 @@ type Facts struct {
 }
 
 // InUse reports whether every API server runs with the configuration that follows from the status.
-func (f Facts) InUse(st *hyperv1.SecretEncryptionStatus) bool {
+func (f Facts) InUse(st *hyperv1.SecretEncryptionRecord) bool {
 	return f.RolledOut && f.Present != nil && f.Present.Equal(Desired(st, f.Backup, f.Present.Keys))
 }
 
 // Next returns the next status: one step further, or the same. It is nil while the present encryption is not known.
-func Next(st *hyperv1.SecretEncryptionStatus, f Facts) *hyperv1.SecretEncryptionStatus {
+func Next(st *hyperv1.SecretEncryptionRecord, f Facts) *hyperv1.SecretEncryptionRecord {
 	if st == nil {
 		return first(f)
 	}
@@ -55,12 +55,12 @@ func Next(st *hyperv1.SecretEncryptionStatus, f Facts) *hyperv1.SecretEncryption
 
 // Overtaken reports whether the user wants another key than the target of the status. The status does not change to it while
 // too many moves are interrupted.
-func Overtaken(st *hyperv1.SecretEncryptionStatus, f Facts) bool {
+func Overtaken(st *hyperv1.SecretEncryptionRecord, f Facts) bool {
 	goal := leadsTo(st)
 	return f.Goal != nil && (goal == nil || !Same(*goal, *f.Goal))
 }
 
-func leadsTo(st *hyperv1.SecretEncryptionStatus) *Key {
+func leadsTo(st *hyperv1.SecretEncryptionRecord) *Key {
 	if st.TargetKey != nil {
 		return st.TargetKey
 	}
@@ -69,10 +69,10 @@ func leadsTo(st *hyperv1.SecretEncryptionStatus) *Key {
 
 // first returns the first status of a cluster. The keys with which its API servers read may be needed: only a rewrite shows
 // that they are not.
-func first(f Facts) *hyperv1.SecretEncryptionStatus {
+func first(f Facts) *hyperv1.SecretEncryptionRecord {
 	now := metav1.NewTime(f.Now)
-	begin := func(to Key, stage hyperv1.SecretEncryptionStage) *hyperv1.SecretEncryptionStatus {
-		return &hyperv1.SecretEncryptionStatus{TargetKey: &to, History: []hyperv1.SecretEncryptionMigration{
+	begin := func(to Key, stage hyperv1.SecretEncryptionStage) *hyperv1.SecretEncryptionRecord {
+		return &hyperv1.SecretEncryptionRecord{TargetKey: &to, History: []hyperv1.SecretEncryptionMigration{
 			{State: hyperv1.SecretEncryptionMigrationInProgress, To: to, StartedTime: now, Stage: stage},
 		}}
 	}
@@ -104,7 +104,7 @@ func first(f Facts) *hyperv1.SecretEncryptionStatus {
 }
 
 // turn starts a move to the key that the user wants now, if that is another one.
-func turn(st *hyperv1.SecretEncryptionStatus, f Facts) (*hyperv1.SecretEncryptionStatus, bool) {
+func turn(st *hyperv1.SecretEncryptionRecord, f Facts) (*hyperv1.SecretEncryptionRecord, bool) {
 	next := st.DeepCopy()
 	if !Overtaken(st, f) {
 		if f.Goal == nil || leadsTo(st).Name == f.Goal.Name {
@@ -143,7 +143,7 @@ func turn(st *hyperv1.SecretEncryptionStatus, f Facts) (*hyperv1.SecretEncryptio
 }
 
 // rename gives a key its current name.
-func rename(st *hyperv1.SecretEncryptionStatus, key Key) {
+func rename(st *hyperv1.SecretEncryptionRecord, key Key) {
 	for _, is := range []*Key{st.ActiveKey, st.TargetKey} {
 		if is != nil && Same(*is, key) {
 			is.Name = key.Name
@@ -158,7 +158,7 @@ func rename(st *hyperv1.SecretEncryptionStatus, key Key) {
 
 // forget removes the oldest moves that are not needed any more. The last completed one counts again if the present one is
 // reverted.
-func forget(st *hyperv1.SecretEncryptionStatus) {
+func forget(st *hyperv1.SecretEncryptionRecord) {
 	last := slices.IndexFunc(st.History, func(m hyperv1.SecretEncryptionMigration) bool {
 		return m.State == hyperv1.SecretEncryptionMigrationCompleted
 	})
@@ -170,7 +170,7 @@ func forget(st *hyperv1.SecretEncryptionStatus) {
 }
 
 // advance takes the next stage when all API servers have completed the former one.
-func advance(st *hyperv1.SecretEncryptionStatus, f Facts) *hyperv1.SecretEncryptionStatus {
+func advance(st *hyperv1.SecretEncryptionRecord, f Facts) *hyperv1.SecretEncryptionRecord {
 	if Current(st) == nil || !f.InUse(st) {
 		return st
 	}
@@ -199,7 +199,7 @@ func advance(st *hyperv1.SecretEncryptionStatus, f Facts) *hyperv1.SecretEncrypt
 }
 
 // complete makes the target the active key: no value is encrypted with another one.
-func complete(st *hyperv1.SecretEncryptionStatus, now metav1.Time) {
+func complete(st *hyperv1.SecretEncryptionRecord, now metav1.Time) {
 	st.ActiveKey, st.TargetKey = st.TargetKey, nil
 	for i := range st.History {
 		if st.History[i].CompletionTime == nil {

@@ -22,7 +22,7 @@ func ref(name string) *Key {
 // A world is a control plane whose API servers apply the desired configuration.
 type world struct {
 	t     *testing.T
-	st    *hyperv1.SecretEncryptionStatus
+	st    *hyperv1.SecretEncryptionRecord
 	facts Facts
 	// written are the keys that may have encrypted something that is in etcd.
 	written map[string]bool

@@ -8,6 +8,9 @@
 package webidentity
 
 import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -17,6 +20,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -30,7 +34,7 @@ const (
 	JWKSPath      = "openid/v1/jwks"
 )
 
-// keyBits is the size of the keys. AWS accepts RS256, for which this is sufficient.
+// keyBits is the size of RSA keys, which is sufficient for RS256.
 const keyBits = 2048
 
 // clockSkew is the tolerated difference between the clocks of AWS and this process for "issued at" and "not before".
@@ -38,24 +42,24 @@ const clockSkew = time.Minute
 
 // A Signer signs tokens with one service-account key.
 type Signer struct {
-	key    *rsa.PrivateKey
+	key    crypto.Signer
 	issuer string
 	signer jose.Signer
 	clock  clock.PassiveClock
 }
 
-// NewSigner returns a Signer for a PEM-encoded RSA private key, PKCS#1 or PKCS#8.
+// NewSigner returns a Signer for a PEM-encoded private key, P-256 or RSA.
 func NewSigner(privateKey []byte, issuer string, clk clock.PassiveClock) (*Signer, error) {
 	key, err := parsePrivateKey(privateKey)
 	if err != nil {
 		return nil, err
 	}
-	id, err := keyID(&key.PublicKey)
+	id, err := keyID(key.Public())
 	if err != nil {
 		return nil, err
 	}
 	signer, err := jose.NewSigner(
-		jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: id}},
+		jose.SigningKey{Algorithm: algorithmOf(key.Public()), Key: jose.JSONWebKey{Key: key, KeyID: id}},
 		(&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
 		return nil, fmt.Errorf("preparing the service account key: %w", err)
@@ -82,20 +86,38 @@ func (s *Signer) Token(subject, audience string, ttl time.Duration) (string, err
 }
 
 // PublicPEM returns the public half of the key, PKIX in PEM.
-func (s *Signer) PublicPEM() ([]byte, error) { return publicPEM(&s.key.PublicKey) }
+func (s *Signer) PublicPEM() ([]byte, error) { return publicPEM(s.key.Public()) }
 
-// GenerateKey returns a new key pair: the private key as PKCS#1, the public
-// key as PKIX, PEM both.
-func GenerateKey() (privatePEM, public []byte, err error) {
+// GenerateKey returns a new key pair on P-256: the private key as PKCS#8, the public key as PKIX, PEM both. An RSA key takes a
+// thousand times as long, which is noticeable where hundreds of clusters are created.
+func GenerateKey() (private, public []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("generating a service account key: %w", err)
+	}
+	return encode(key)
+}
+
+// GenerateRSAKey returns a new RSA key pair in the same formats, for tokens that are also read by programs that accept RS256
+// only.
+func GenerateRSAKey() (private, public []byte, err error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
 		return nil, nil, fmt.Errorf("generating a service account key: %w", err)
 	}
-	public, err = publicPEM(&key.PublicKey)
+	return encode(key)
+}
+
+func encode(key crypto.Signer) (private, public []byte, err error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, nil, errors.New("encoding a service account key failed") // without the error, which may quote the key
+	}
+	public, err = publicPEM(key.Public())
 	if err != nil {
 		return nil, nil, err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), public, nil
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), public, nil
 }
 
 // PublicFromPrivate returns the public half of a private key, PEM both.
@@ -104,46 +126,71 @@ func PublicFromPrivate(privateKey []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return publicPEM(&key.PublicKey)
+	return publicPEM(key.Public())
 }
 
-// Discovery returns the issuer's discovery document.
-func Discovery(issuer string) ([]byte, error) {
+// Discovery returns the discovery document of the issuer whose tokens these public keys in PEM verify.
+func Discovery(issuer string, publicKeys []byte) ([]byte, error) {
+	keys, err := parsePublicKeys(publicKeys)
+	if err != nil {
+		return nil, err
+	}
+	var algorithms []string
+	for _, key := range keys {
+		if a := string(algorithmOf(key)); !slices.Contains(algorithms, a) {
+			algorithms = append(algorithms, a)
+		}
+	}
 	return json.Marshal(map[string]any{
 		"issuer":                                issuer,
 		"jwks_uri":                              issuer + "/" + JWKSPath,
 		"response_types_supported":              []string{"id_token"},
 		"subject_types_supported":               []string{"public"},
-		"id_token_signing_alg_values_supported": []string{string(jose.RS256)},
+		"id_token_signing_alg_values_supported": algorithms,
 	})
 }
 
 // JWKS returns the key set of the issuer for every public key in the PEM text, in the same order. A rotated key stays in the
 // set while its public key is in the text.
 func JWKS(publicKeys []byte) ([]byte, error) {
-	set := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{}}
-	for rest := publicKeys; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		key, err := parsePublicKey(block)
-		if err != nil {
-			return nil, err
-		}
+	keys, err := parsePublicKeys(publicKeys)
+	if err != nil {
+		return nil, err
+	}
+	set := jose.JSONWebKeySet{}
+	for _, key := range keys {
 		id, err := keyID(key)
 		if err != nil {
 			return nil, err
 		}
-		set.Keys = append(set.Keys, jose.JSONWebKey{Key: key, KeyID: id, Algorithm: string(jose.RS256), Use: "sig"})
-	}
-	if len(set.Keys) == 0 {
-		return nil, errors.New("no PEM-encoded public key found")
+		set.Keys = append(set.Keys, jose.JSONWebKey{Key: key, KeyID: id, Algorithm: string(algorithmOf(key)), Use: "sig"})
 	}
 	return json.Marshal(set)
 }
 
-func parsePrivateKey(text []byte) (*rsa.PrivateKey, error) {
+// algorithmOf returns the algorithm with which kube-apiserver signs with a key of this type.
+func algorithmOf(key crypto.PublicKey) jose.SignatureAlgorithm {
+	if _, ok := key.(*ecdsa.PublicKey); ok {
+		return jose.ES256
+	}
+	return jose.RS256
+}
+
+// checkKey returns an error for a public key that is not supported.
+func checkKey(key crypto.PublicKey) error {
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return nil
+	case *ecdsa.PublicKey:
+		if k.Curve == elliptic.P256() {
+			return nil
+		}
+		return fmt.Errorf("the service account key is on curve %s, use RSA or P-256", k.Curve.Params().Name)
+	}
+	return fmt.Errorf("the service account key is %T, use RSA or P-256", key)
+}
+
+func parsePrivateKey(text []byte) (crypto.Signer, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
 		return nil, errors.New("the service account key is not PEM-encoded")
@@ -151,24 +198,39 @@ func parsePrivateKey(text []byte) (*rsa.PrivateKey, error) {
 	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
 		return key, nil
 	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, errors.New("the service account key is neither PKCS#1 nor PKCS#8")
+	var parsed any
+	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
+		parsed = key
+	} else if parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes); err != nil {
+		return nil, errors.New("the service account key is neither PKCS#1 nor PKCS#8 nor SEC 1")
 	}
-	key, ok := parsed.(*rsa.PrivateKey)
+	key, ok := parsed.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("the service account key is %T, AWS takes RSA", parsed)
+		return nil, fmt.Errorf("the service account key is %T, use RSA or P-256", parsed)
 	}
-	return key, nil
+	return key, checkKey(key.Public())
+}
+
+// parsePublicKeys reads one or more public keys.
+func parsePublicKeys(text []byte) ([]crypto.PublicKey, error) {
+	var keys []crypto.PublicKey
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		key, err := parsePublicKey(block)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("no PEM-encoded public key found")
+	}
+	return keys, nil
 }
 
 // parsePublicKey reads PKIX bytes under either of the two PEM types in use for them, and PKCS#1.
-func parsePublicKey(block *pem.Block) (*rsa.PublicKey, error) {
-	if parsed, err := x509.ParsePKIXPublicKey(block.Bytes); err == nil {
-		if key, ok := parsed.(*rsa.PublicKey); ok {
-			return key, nil
-		}
-		return nil, fmt.Errorf("the public key is %T, AWS takes RSA", parsed)
+func parsePublicKey(block *pem.Block) (crypto.PublicKey, error) {
+	if key, err := x509.ParsePKIXPublicKey(block.Bytes); err == nil {
+		return key, checkKey(key)
 	}
 	key, err := x509.ParsePKCS1PublicKey(block.Bytes)
 	if err != nil {
@@ -177,7 +239,7 @@ func parsePublicKey(block *pem.Block) (*rsa.PublicKey, error) {
 	return key, nil
 }
 
-func publicPEM(key *rsa.PublicKey) ([]byte, error) {
+func publicPEM(key crypto.PublicKey) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the public key: %w", err)
@@ -187,7 +249,7 @@ func publicPEM(key *rsa.PublicKey) ([]byte, error) {
 
 // keyID returns the key ID that kube-apiserver writes into its tokens, so that both refer to the same key in the published
 // set.
-func keyID(key *rsa.PublicKey) (string, error) {
+func keyID(key crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
 		return "", fmt.Errorf("encoding the public key: %w", err)

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,15 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // AWS has nothing but the documents: the token must be good by them alone.
 func TestATokenIsValidByThePublishedDocuments(t *testing.T) {
-	private, public, err := webidentity.GenerateKey()
+	for name, generate := range map[jose.SignatureAlgorithm]func() (private, public []byte, err error){
+		jose.ES256: webidentity.GenerateKey, jose.RS256: webidentity.GenerateRSAKey,
+	} {
+		t.Run(string(name), func(t *testing.T) { testToken(t, name, generate) })
+	}
+}
+
+func testToken(t *testing.T, algorithm jose.SignatureAlgorithm, generate func() (private, public []byte, err error)) {
+	private, public, err := generate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +46,7 @@ func TestATokenIsValidByThePublishedDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := jwt.ParseSigned(text, []jose.SignatureAlgorithm{jose.RS256})
+	token, err := jwt.ParseSigned(text, []jose.SignatureAlgorithm{algorithm})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +61,9 @@ func TestATokenIsValidByThePublishedDocuments(t *testing.T) {
 	keys := set.Key(token.Headers[0].KeyID)
 	if len(keys) != 1 {
 		t.Fatalf("%d published keys have the id of the token, want 1", len(keys))
+	}
+	if keys[0].Algorithm != string(algorithm) {
+		t.Errorf("the published key is for %s, and signs with %s", keys[0].Algorithm, algorithm)
 	}
 	var claims jwt.Claims
 	if err := token.Claims(keys[0].Key, &claims); err != nil {
@@ -85,18 +97,49 @@ func TestJWKSHasEveryKeyOfARotation(t *testing.T) {
 	}
 }
 
-func TestDiscoveryNamesTheKeySet(t *testing.T) {
-	doc, err := webidentity.Discovery(issuer)
+func TestDiscoveryNamesTheKeySetAndItsAlgorithms(t *testing.T) {
+	_, former, _ := webidentity.GenerateRSAKey()
+	_, current, _ := webidentity.GenerateKey()
+	for algorithms, keys := range map[string][]byte{
+		`["RS256"]`: former, `["ES256"]`: current, `["ES256","RS256"]`: slices.Concat(current, former, current),
+	} {
+		doc, err := webidentity.Discovery(issuer, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`"jwks_uri":"https://documents.example.com/demo/openid/v1/jwks"`, `"id_token_signing_alg_values_supported":` + algorithms} {
+			if !bytes.Contains(doc, []byte(want)) {
+				t.Errorf("got %s, want %s", doc, want)
+			}
+		}
+	}
+}
+
+// A user's key may have any of the formats that kube-apiserver reads.
+func TestPublicFromPrivate(t *testing.T) {
+	ours, public, err := webidentity.GenerateKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(doc, []byte(`"jwks_uri":"https://documents.example.com/demo/openid/v1/jwks"`)) {
-		t.Errorf("got %s", doc)
+	block, _ := pem.Decode(ours)
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(parsed.(*ecdsa.PrivateKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, private := range map[string][]byte{"PKCS#8": ours, "SEC 1": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})} {
+		got, err := webidentity.PublicFromPrivate(private)
+		if err != nil || !bytes.Equal(got, public) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }
 
 func TestInvalidKeysAreNamed(t *testing.T) {
-	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ec, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,11 +148,11 @@ func TestInvalidKeysAreNamed(t *testing.T) {
 		"not PEM": {"secret", "not PEM-encoded"},
 		"not a key": {
 			string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("rubbish")})),
-			"neither PKCS#1 nor PKCS#8",
+			"neither PKCS#1 nor PKCS#8 nor SEC 1",
 		},
-		"a key that AWS does not take": {
+		"a key on another curve": {
 			string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
-			"AWS takes RSA",
+			"on curve P-521, use RSA or P-256",
 		},
 	} {
 		_, err := webidentity.NewSigner([]byte(tc.key), issuer, clocktesting.NewFakePassiveClock(noon))

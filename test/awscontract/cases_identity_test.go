@@ -84,7 +84,7 @@ var objectCases = []contract{
 func (r *run) publish() (key []byte) {
 	private, public, err := webidentity.GenerateKey()
 	r.ok("GenerateKey", err)
-	discovery, err := webidentity.Discovery(r.issuer)
+	discovery, err := webidentity.Discovery(r.issuer, public)
 	r.ok("Discovery", err)
 	set, err := webidentity.JWKS(public)
 	r.ok("JWKS", err)

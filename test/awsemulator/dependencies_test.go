@@ -54,6 +54,20 @@ func TestWhatIsInUseStays(t *testing.T) {
 				return err
 			}, func() { p.customer.deleteEndpoint(t, id) }
 		}},
+		"a subnet with a NAT gateway": {"DependencyViolation", func(t *testing.T, p *pair) (func() error, func()) {
+			nat := p.customer.nat(t, p.subnets[0])
+			return func() error {
+				_, err := p.customer.ec2.DeleteSubnet(t.Context(), &ec2.DeleteSubnetInput{SubnetId: aws.String(p.subnets[0])})
+				return err
+			}, func() { p.customer.deleteNAT(t, nat) }
+		}},
+		"the address of a NAT gateway": {"InvalidIPAddress.InUse", func(t *testing.T, p *pair) (func() error, func()) {
+			nat := p.customer.nat(t, p.subnets[0])
+			return func() error {
+				_, err := p.customer.ec2.ReleaseAddress(t.Context(), &ec2.ReleaseAddressInput{AllocationId: nat.NatGatewayAddresses[0].AllocationId})
+				return err
+			}, func() { p.customer.deleteNAT(t, nat) }
+		}},
 		"a load balancer of an endpoint service": {"ResourceInUse", func(t *testing.T, p *pair) (func() error, func()) {
 			return func() error {
 					_, err := p.provider.elb.DeleteLoadBalancer(t.Context(), &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: p.nlb.LoadBalancerArn})
@@ -91,6 +105,21 @@ func TestAVPCStaysWhileAnythingIsInIt(t *testing.T) {
 	refused(t, remove(), "DependencyViolation")
 	must(t, deleteGroup(t, a, group)())
 	refused(t, remove(), "")
+}
+
+func (a *account) nat(t *testing.T, subnet string) *types.NatGateway {
+	t.Helper()
+	address, err := a.ec2.AllocateAddress(t.Context(), &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc})
+	must(t, err)
+	made, err := a.ec2.CreateNatGateway(t.Context(), &ec2.CreateNatGatewayInput{SubnetId: aws.String(subnet), AllocationId: address.AllocationId})
+	must(t, err)
+	return made.NatGateway
+}
+
+func (a *account) deleteNAT(t *testing.T, nat *types.NatGateway) {
+	t.Helper()
+	_, err := a.ec2.DeleteNatGateway(t.Context(), &ec2.DeleteNatGatewayInput{NatGatewayId: nat.NatGatewayId})
+	must(t, err)
 }
 
 func deleteGroup(t *testing.T, a *account, id string) func() error {

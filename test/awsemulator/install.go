@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 )
 
-//go:embed requirements.txt emulator/*.py
+//go:embed requirements.txt commandline.txt emulator/*.py
 var files embed.FS
 
 // installation says where the parts of an installed emulator are.
@@ -29,18 +29,9 @@ type installation struct {
 
 // install makes sure that the pinned packages and our Python code are in the cache.
 // Both folders carry a hash of their content in their name: a change makes a new one,
-// and nothing is ever half old and half new. A file lock keeps test packages that run
-// side by side from installing at the same time.
+// and nothing is ever half old and half new.
 func install(ctx context.Context, progress io.Writer) (installation, error) {
-	cache, err := pinned.CacheDir()
-	if err != nil {
-		return installation{}, err
-	}
-	root := filepath.Join(cache, "awsemulator")
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return installation{}, fmt.Errorf("making the emulator's cache: %w", err)
-	}
-	unlock, err := lock(filepath.Join(root, "lock"))
+	root, unlock, err := cache()
 	if err != nil {
 		return installation{}, err
 	}
@@ -50,8 +41,34 @@ func install(ctx context.Context, progress io.Writer) (installation, error) {
 	if err != nil {
 		return installation{}, err
 	}
-	python, err := installPackages(ctx, root, progress)
+	python, err := installPackages(ctx, root, "aws emulator", "requirements.txt", progress)
 	return installation{python: python, source: source}, err
+}
+
+// CommandLine installs the command line of AWS into the cache, and returns the folder of the program aws.
+func CommandLine(ctx context.Context, progress io.Writer) (string, error) {
+	root, unlock, err := cache()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	python, err := installPackages(ctx, root, "aws command line", "commandline.txt", progress)
+	return filepath.Dir(python), err
+}
+
+// cache returns the folder of the installations. A file lock keeps test packages that run
+// side by side from installing at the same time.
+func cache() (root string, unlock func(), err error) {
+	dir, err := pinned.CacheDir()
+	if err != nil {
+		return "", nil, err
+	}
+	root = filepath.Join(dir, "awsemulator")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return "", nil, fmt.Errorf("making the emulator's cache: %w", err)
+	}
+	unlock, err = lock(filepath.Join(root, "lock"))
+	return root, unlock, err
 }
 
 func lock(path string) (unlock func(), err error) {
@@ -94,10 +111,10 @@ func installSource(root string) (string, error) {
 	})
 }
 
-// installPackages makes the virtual environment. Each package is checked against the
-// hashes in requirements.txt.
-func installPackages(ctx context.Context, root string, progress io.Writer) (string, error) {
-	requirements, err := files.ReadFile("requirements.txt")
+// installPackages makes a virtual environment, and returns its interpreter. Each package is checked against the
+// hashes in the file.
+func installPackages(ctx context.Context, root, what, file string, progress io.Writer) (string, error) {
+	requirements, err := files.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
@@ -109,7 +126,7 @@ func installPackages(ctx context.Context, root string, progress io.Writer) (stri
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(progress, "aws emulator: making a virtual environment with %s in %s\n", host, dir)
+		fmt.Fprintf(progress, "%s: making a virtual environment with %s in %s\n", what, host, dir)
 		if err := run(ctx, host, "-m", "venv", dir); err != nil {
 			return err
 		}
@@ -117,7 +134,7 @@ func installPackages(ctx context.Context, root string, progress io.Writer) (stri
 		if err := os.WriteFile(list, requirements, 0o644); err != nil {
 			return err
 		}
-		fmt.Fprintf(progress, "aws emulator: installing %d packages\n", bytes.Count(requirements, []byte("==")))
+		fmt.Fprintf(progress, "%s: installing %d packages\n", what, bytes.Count(requirements, []byte("==")))
 		return run(ctx, python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
 			"--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement", list)
 	})
@@ -133,7 +150,7 @@ func complete(dir string, fill func() error) error {
 		return fmt.Errorf("removing what an interrupted installation left: %w", err)
 	}
 	if err := fill(); err != nil {
-		return fmt.Errorf("installing the AWS emulator into %s: %w", dir, err)
+		return fmt.Errorf("installing into %s: %w", dir, err)
 	}
 	return os.WriteFile(marker, nil, 0o644)
 }

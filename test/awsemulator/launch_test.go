@@ -223,3 +223,19 @@ func TestANewVPCHasTheDHCPOptionsOfItsRegion(t *testing.T) {
 	}
 	t.Errorf("no domain name in %v", found.DhcpOptions[0].DhcpConfigurations)
 }
+
+func TestAnImageIsNamedByAPublicParameter(t *testing.T) {
+	a := newAccount(t)
+	subnet, group := a.subnet(t, "10.0.0.0/24", 0), a.securityGroup(t, "node")
+	request := launch(subnet, group)
+	request.ImageId = aws.String("resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64")
+	made, err := a.ec2.RunInstances(t.Context(), request)
+	must(t, err)
+	i := a.describeInstance(t, *made.Instances[0].InstanceId)
+	equal(t, "image", *i.ImageId, awsemulator.ImageAMD64)
+	equal(t, "vCPUs", *i.CpuOptions.CoreCount**i.CpuOptions.ThreadsPerCore, 2)
+	request = launch(subnet, group)
+	request.ImageId = aws.String("resolve:ssm:/aws/service/none")
+	_, err = a.ec2.RunInstances(t.Context(), request)
+	refused(t, err, "InvalidParameterValue")
+}

@@ -1,6 +1,7 @@
 package awsemulator_test
 
 import (
+	"path"
 	"strings"
 	"testing"
 
@@ -47,6 +48,15 @@ func (a *account) records(t *testing.T, zone *string) string {
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+func TestIDsOfHostedZonesBeginWithZ(t *testing.T) {
+	a := newAccount(t)
+	for _, name := range []string{"a.example.com", "b.example.com", "c.example.com"} {
+		if id := path.Base(*a.zone(t, name)); !strings.HasPrefix(id, "Z") || len(id) < 10 {
+			t.Errorf("id %s", id)
+		}
+	}
 }
 
 func TestHostedZonesConflict(t *testing.T) {
@@ -154,6 +164,23 @@ func TestAChangeIsPendingFirst(t *testing.T) {
 	equal(t, "at first", status(), types.ChangeStatusPending)
 	instantly(t)
 	equal(t, "later", status(), types.ChangeStatusInsync)
+}
+
+// CloudFormation and Terraform name the VPC alone, and wait for the change.
+func TestAZoneWithAVPCIsPrivateWithoutTheFlag(t *testing.T) {
+	a := newAccount(t)
+	slowly(t)
+	in := zoneInput("demo.example.com", "without-flag", a.vpc)
+	in.HostedZoneConfig = nil
+	made, err := a.dns.CreateHostedZone(t.Context(), in)
+	must(t, err)
+	equal(t, "private zone", made.HostedZone.Config.PrivateZone, true)
+	found, err := a.dns.GetHostedZone(t.Context(), &route53.GetHostedZoneInput{Id: made.HostedZone.Id})
+	must(t, err)
+	equal(t, "number of VPCs", len(found.VPCs), 1)
+	state, err := a.dns.GetChange(t.Context(), &route53.GetChangeInput{Id: made.ChangeInfo.Id})
+	must(t, err)
+	equal(t, "status of the change", state.ChangeInfo.Status, types.ChangeStatusPending)
 }
 
 func TestAZoneIsSharedAcrossAccounts(t *testing.T) {

@@ -57,7 +57,7 @@ func newIdentity(t *testing.T) *identity {
 // publish writes the issuer's documents as the hypershift-operator does.
 func (id *identity) publish(t *testing.T, issuer string, public []byte) {
 	t.Helper()
-	discovery, err := webidentity.Discovery(issuer)
+	discovery, err := webidentity.Discovery(issuer, public)
 	must(t, err)
 	keys, err := webidentity.JWKS(public)
 	must(t, err)
@@ -108,6 +108,13 @@ func TestAWebIdentityTokenOpensItsRole(t *testing.T) {
 	must(t, err)
 	equal(t, "account", *who.Account, id.customer.Account)
 	equal(t, "session", *who.Arn, "arn:aws:sts::"+id.customer.Account+":assumed-role/demo-abcde-control-plane-operator/control-plane-operator")
+
+	// Clusters of earlier versions have RSA keys.
+	id.private, id.public, err = webidentity.GenerateRSAKey()
+	must(t, err)
+	id.publish(t, id.issuer, id.public)
+	_, err = id.assume(t, id.customer.Role, id.good(t))
+	must(t, err)
 }
 
 func TestAWebIdentityTokenIsChecked(t *testing.T) {

@@ -11,6 +11,8 @@
 //	at rest            controllers and SDK, credentials included; clock      rest.go, virtual.go
 //	                   and API server are fakes, so that hours take
 //	                   seconds and every call has its exact time
+//	AWS infrastructure the graph of the command line and the SDK; AWS is      infrastructure.go
+//	                   the emulator, and each call takes 100 ms more
 //	1,000 services     API server, the operator in a process of its own;     thousand.go
 //	                   AWS in memory takes 60 ms per call
 //	200 HostedClusters the same, with the HostedCluster controller too       hostedclusters.go
@@ -18,6 +20,7 @@
 //	1,000 ...          existing HostedClusters and 2,000 NodePools
 //	hosted control     everything: a lab, as root                            hostedcontrolplanes.go
 //	planes, ...        (-only "one at rest" is the shortest)
+//	node pools         the same: machines that boot, and join                nodepools.go
 //
 // -only takes the name of a section, the beginning of several names, or a part of one.
 // A section on a lab starts a lab and removes it. It is refused while another lab exists.

@@ -20,6 +20,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
@@ -67,23 +68,40 @@ func (l *labLives) add(one labLife) {
 	l.podsGone, l.gone = append(l.podsGone, one.podsGone), append(l.gone, one.gone)
 }
 
+// prepared is a cluster that apply creates, in the account of a customer.
+type prepared struct {
+	key      client.ObjectKey
+	customer *accounts.Customer
+	apply    func() error
+}
+
+// prepare makes the account of the next cluster.
+func (b *labBench) prepare(ctx context.Context, availability hyperv1.AvailabilityPolicy) (*prepared, error) {
+	b.made++
+	name := fmt.Sprintf("bench-%d", b.made)
+	customer, err := b.NewCustomer(ctx, name, name+"-x7k2p", b.Versions[0])
+	if err != nil {
+		return nil, err
+	}
+	text, err := b.Sample(name, availability)
+	if err != nil {
+		return nil, err
+	}
+	apply := func() error { return b.Apply(ctx, customer.Variables, text) }
+	return &prepared{key: client.ObjectKey{Namespace: "clusters", Name: name}, customer: customer, apply: apply}, nil
+}
+
 // live creates n clusters, waits until they are complete, measures them for that time, and deletes them.
 func (b *labBench) live(ctx context.Context, n int, availability hyperv1.AvailabilityPolicy, watch time.Duration) (l labLife, err error) {
 	var all []client.ObjectKey
 	var manifests []func() error
 	for range n {
-		b.made++
-		name := fmt.Sprintf("bench-%d", b.made)
-		customer, err := b.NewCustomer(ctx, name, name+"-x7k2p", b.Versions[0])
+		prepared, err := b.prepare(ctx, availability)
 		if err != nil {
 			return l, err
 		}
-		text, err := b.Sample(name, availability)
-		if err != nil {
-			return l, err
-		}
-		manifests = append(manifests, func() error { return b.Apply(ctx, customer.Variables, text) })
-		all = append(all, client.ObjectKey{Namespace: "clusters", Name: name})
+		manifests = append(manifests, prepared.apply)
+		all = append(all, prepared.key)
 	}
 	var observed *timeline
 	if *timelines {

@@ -43,12 +43,14 @@ const (
 var sections = []section{
 	{"one cluster", anAPIServer, oneCluster},
 	{"at rest", nothing, atRest},
+	{"AWS infrastructure", nothing, infrastructure},
 	{"1,000 services", anAPIServer, thousand},
 	{"200 HostedClusters", anAPIServer, hostedClusters},
 	{"restart with 1,000 HostedClusters", anAPIServer, restart},
 	{"hosted control planes, one after the other", aLab, onLab(hostedControlPlaneLives)},
 	{"hosted control planes, one at rest", aLab, onLab(hostedControlPlaneAtRest)},
 	{"hosted control planes, many at once", aLab, onLab(hostedControlPlanesAtOnce)},
+	{"node pools", aLab, onLab(nodePools)},
 }
 
 func tasks() map[string]task {
@@ -56,6 +58,7 @@ func tasks() map[string]task {
 		"one-cluster":      oneClusterTask,
 		"cluster-at-rest":  clusterAtRestTask,
 		"operator-at-rest": operatorAtRestTask,
+		"infrastructure":   infrastructureTask,
 		"thousand":         thousandTask,
 		"thousand-fake":    thousandFakeTask,
 		"thousand-at-rest": thousandAtRestTask,

@@ -217,7 +217,7 @@ func sites(ctx context.Context, c client.Client, publicKey []byte) ([]oidcdocs.S
 	}
 	var all []oidcdocs.Site
 	for _, hc := range list.Items {
-		discovery, err := webidentity.Discovery(hc.Spec.IssuerURL)
+		discovery, err := webidentity.Discovery(hc.Spec.IssuerURL, publicKey)
 		if err != nil {
 			return nil, err
 		}

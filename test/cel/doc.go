@@ -1,6 +1,7 @@
 // Package cel tests which objects the CRDs accept and reject. The cases are data, and run on a real API server.
 //
 //	testdata/bases/*.yaml   a valid object for each kind (and variant)
+//	testdata/applied/*.yaml manifests that must be stored as they are applied
 //	testdata/<topic>.yaml   cases: each a patch over a base, and the expected result
 //
 // A case file names the bases of all its cases (HostedCluster and HostedControlPlane share most of their spec, and so most of

@@ -42,6 +42,7 @@ func startServer(t *testing.T, crds ...string) *rest.Config {
 		t.Fatalf("starting the API server: %v", err)
 	}
 	cfg.QPS = -1
+	cfg.WarningHandler = rest.NoWarnings{}
 	return cfg
 }
 

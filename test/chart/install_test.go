@@ -12,8 +12,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,7 +69,7 @@ func start(t *testing.T) *cluster {
 func buildOperator(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "hypershift-operator")
-	if err := gobuild.Run(t.Context(), t.Output(), gobuild.Spec{Label: "hypershift-operator", Dir: path(t), Package: "./hypershift-operator", Output: program}); err != nil {
+	if err := gobuild.Run(t.Context(), t.Output(), gobuild.Spec{Label: "hypershift-operator", Dir: path(t), Packages: []string{"./hypershift-operator"}, Output: program}); err != nil {
 		t.Fatal(err)
 	}
 	return program
@@ -194,8 +196,12 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 		t.Errorf("a CRD of another party was taken over: %v", a)
 	}
 
+	c.releaseFits(t)
+	c.explains(t, "awsendpointservices.status", "controlplanecomponents.status", "machines.spec", "hostedclusters.spec", "routes.spec")
+	c.usersMay(t)
+
 	c.mustHelm(t, "upgrade", release, chartFile(t), "--set", "replicas=3")
-	if manifest := c.mustHelm(t, "get", "manifest", release); !strings.Contains(manifest, "name: "+ours) || strings.Contains(manifest, "name: "+foreign) {
+	if manifest := c.mustHelm(t, "get", "manifest", release); !strings.Contains(manifest, `"name":"`+ours) || strings.Contains(manifest, `"name":"`+foreign) {
 		t.Error("an upgrade loses the ownership of CRDs")
 	}
 
@@ -234,6 +240,82 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	c.mustHelm(t, "install", release, chartFile(t))
 	if !c.operatorRuns(t) {
 		t.Error("the chart cannot be installed again")
+	}
+}
+
+// releaseFits checks the size of the Secret in which Helm stores the chart. The API server refuses more than 1 MiB.
+func (c *cluster) releaseFits(t *testing.T) {
+	t.Helper()
+	secrets := &corev1.SecretList{}
+	if err := c.List(t.Context(), secrets, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm"}); err != nil || len(secrets.Items) != 1 {
+		t.Fatalf("%d releases: %v", len(secrets.Items), err)
+	}
+	size := len(secrets.Items[0].Data["release"])
+	t.Logf("the release takes %d of %d bytes", size, corev1.MaxSecretSize)
+	if size > corev1.MaxSecretSize*85/100 {
+		t.Errorf("the release takes %d of %d bytes: remove something from the chart", size, corev1.MaxSecretSize)
+	}
+}
+
+// explains checks that the API server describes these fields, which is what kubectl explain prints.
+func (c *cluster) explains(t *testing.T, fields ...string) {
+	t.Helper()
+	for _, field := range fields {
+		plural, name, _ := strings.Cut(field, ".")
+		crds := &apiextensionsv1.CustomResourceDefinitionList{}
+		if err := c.List(t.Context(), crds); err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, crd := range crds.Items {
+			schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+			found = found || crd.Spec.Names.Plural == plural && schema.Properties[name].Description != ""
+		}
+		if !found {
+			t.Errorf("%s has no description", field)
+		}
+	}
+}
+
+// usersMay asks the API server what users with the roles of the chart may do.
+func (c *cluster) usersMay(t *testing.T) {
+	t.Helper()
+	for user, role := range map[string]string{"alice": "hypershift-edit", "bob": "hypershift-view"} {
+		binding := &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: user},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+		}
+		if err := c.Create(t.Context(), binding); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		user, verb, resource, subresource, namespace string
+		allowed                                      bool
+	}{
+		{"alice", "create", "hostedclusters", "", "default", true},
+		{"alice", "patch", "nodepools", "scale", "default", true},
+		{"alice", "create", "hostedclusters", "", namespace, false},
+		{"alice", "patch", "hostedclusters", "status", "default", false},
+		{"alice", "create", "hostedcontrolplanes", "", "default", false},
+		{"alice", "create", "awsendpointservices", "", "default", false},
+		{"alice", "patch", "nodebootstraps", "", "default", false},
+		{"bob", "watch", "hostedclusters", "", "default", true},
+		{"bob", "create", "hostedclusters", "", "default", false},
+		{"bob", "patch", "nodepools", "scale", "default", false},
+	} {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: tc.user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Group: hyperv1.GroupVersion.Group, Resource: tc.resource, Subresource: tc.subresource, Verb: tc.verb, Namespace: tc.namespace,
+		}}}
+		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+			review.ResourceVersion = ""
+			err := c.Create(ctx, review)
+			return review.Status.Allowed == tc.allowed, err // the bindings may be new
+		})
+		if err != nil {
+			t.Errorf("%+v: allowed is %v: %v", tc, review.Status.Allowed, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -12,27 +13,36 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/test/fixture/debian"
 )
 
-// rules is the used part of a PrometheusRule.
+// rules is the used part of a PrometheusRule, in the format of a rules file of Prometheus.
 type rules struct {
 	Groups []struct {
 		Name  string `json:"name"`
-		Rules []struct {
-			Alert       string            `json:"alert"`
-			Expr        string            `json:"expr"`
-			For         string            `json:"for"`
-			Labels      map[string]string `json:"labels"`
-			Annotations map[string]string `json:"annotations"`
-		} `json:"rules"`
+		Rules []rule `json:"rules"`
 	} `json:"groups"`
 }
 
+type rule struct {
+	Alert       string            `json:"alert"`
+	Expr        string            `json:"expr"`
+	For         string            `json:"for,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// allAlerts are values with which the chart installs every alert.
+const allAlerts = "monitoring: {etcdSnapshotMaxAgeHours: 24}"
+
 // dashboard is the part of a Grafana dashboard with queries.
 type dashboard struct {
+	UID    string `json:"uid"`
 	Panels []struct {
 		ID      int    `json:"id"`
 		Title   string `json:"title"`
@@ -44,7 +54,7 @@ type dashboard struct {
 
 func alerts(t *testing.T) rules {
 	t.Helper()
-	for _, obj := range render(t, "", monitored...) {
+	for _, obj := range render(t, allAlerts, monitored...) {
 		if obj.GetKind() != "PrometheusRule" {
 			continue
 		}
@@ -62,20 +72,25 @@ func alerts(t *testing.T) rules {
 	return rules{}
 }
 
-func panels(t *testing.T) dashboard {
+// dashboards are those of the chart by file name.
+func dashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
 	for _, obj := range render(t, "dashboards: {enabled: true}") {
 		if obj.GetName() != "hypershift-dashboard" {
 			continue
 		}
-		var d dashboard
-		if err := json.Unmarshal([]byte(typed(t, obj).(*corev1.ConfigMap).Data["hypershift.json"]), &d); err != nil {
-			t.Fatal(err)
+		all := map[string]dashboard{}
+		for name, text := range typed(t, obj).(*corev1.ConfigMap).Data {
+			var d dashboard
+			if err := json.Unmarshal([]byte(text), &d); err != nil {
+				t.Fatal(err)
+			}
+			all[name] = d
 		}
-		return d
+		return all
 	}
 	t.Fatal("no dashboard is rendered")
-	return dashboard{}
+	return nil
 }
 
 // ofLibraries are metrics of the operator that docs/metrics.md does not list.
@@ -89,19 +104,29 @@ func TestAlertsAndPanelsUseExistingMetrics(t *testing.T) {
 			where[r.Expr] = r.Alert
 		}
 	}
-	ids := map[int]bool{}
-	for _, p := range panels(t).Panels {
-		if ids[p.ID] {
-			t.Errorf("two panels have the id %d", p.ID)
+	uids := map[string]string{}
+	for name, d := range dashboards(t) {
+		if d.UID == "" || uids[d.UID] != "" {
+			t.Errorf("%s has the uid %q, which %s has", name, d.UID, uids[d.UID])
 		}
-		ids[p.ID] = true
-		for _, target := range p.Targets {
-			where[target.Expr] = p.Title
+		uids[d.UID] = name
+		ids := map[int]bool{}
+		for _, p := range d.Panels {
+			if ids[p.ID] {
+				t.Errorf("two panels of %s have the id %d", name, p.ID)
+			}
+			ids[p.ID] = true
+			for _, target := range p.Targets {
+				where[target.Expr] = p.Title
+			}
 		}
 	}
 	for expr, metrics := range parse(t, where) {
 		for _, m := range metrics {
-			name := strings.TrimSuffix(m, "_bucket")
+			name := m
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} { // of a histogram
+				name = strings.TrimSuffix(name, suffix)
+			}
 			if !slices.Contains(documented, name) && !slices.Contains(ofLibraries, name) {
 				t.Errorf("%s queries %s, which the operator does not serve", where[expr], m)
 			}
@@ -113,7 +138,7 @@ func TestAlertsAndPanelsUseExistingMetrics(t *testing.T) {
 func parse(t *testing.T, exprs map[string]string) map[string][]string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "promql")
-	if err := gobuild.Run(t.Context(), t.Output(), gobuild.Spec{Label: "promql", Dir: path(t, "test", "chart", "promql"), Package: ".", Output: program}); err != nil {
+	if err := gobuild.Run(t.Context(), t.Output(), gobuild.Spec{Label: "promql", Dir: path(t, "test", "chart", "promql"), Packages: []string{"."}, Output: program}); err != nil {
 		t.Fatal(err)
 	}
 	var list []string
@@ -149,10 +174,10 @@ func parse(t *testing.T, exprs map[string]string) map[string][]string {
 func TestEachAlertHasARunbook(t *testing.T) {
 	page := read(t, path(t, "docs", "troubleshooting.md"))
 	sections := names(`(?m)^### (\w+)$`, page)
-	var exprs, seen []string
+	var seen []string
 	for _, g := range alerts(t).Groups {
 		for _, r := range g.Rules {
-			exprs, seen = append(exprs, r.Expr), append(seen, r.Alert)
+			seen = append(seen, r.Alert)
 			if !slices.Contains(sections, r.Alert) {
 				t.Errorf("docs/troubleshooting.md has no section %s", r.Alert)
 			}
@@ -169,12 +194,149 @@ func TestEachAlertHasARunbook(t *testing.T) {
 			t.Errorf("docs/troubleshooting.md has a section %s without an alert", section)
 		}
 	}
-	_, worth, _ := strings.Cut(string(read(t, path(t, "docs", "metrics.md"))), "## Alerts")
-	for _, expr := range names("(?m)^\\| `(hypershift_[^`]+|sum[^`]+)`", []byte(worth)) {
-		if !slices.Contains(exprs, expr) {
-			t.Errorf("docs/metrics.md lists the alert %s, which does not exist", expr)
+	listed := names("(?m)^\\| `(Hypershift\\w+)` \\|", read(t, path(t, "docs", "metrics.md")))
+	slices.Sort(listed)
+	slices.Sort(seen)
+	if !slices.Equal(listed, seen) {
+		t.Errorf("docs/metrics.md lists the alerts %v, and the chart has %v", listed, seen)
+	}
+}
+
+// fleet are the alerts that are not about one cluster.
+var fleet = []string{"HypershiftOperatorDown", "HypershiftNetworkPoliciesIgnored", "HypershiftThrottledByAWS"}
+
+func TestAlertsNameTheirCluster(t *testing.T) {
+	for _, g := range alerts(t).Groups {
+		for _, r := range g.Rules {
+			named := strings.Contains(r.Annotations["summary"], "{{ $labels.namespace }}") && strings.Contains(r.Annotations["summary"], "{{ $labels.name }}")
+			if named == slices.Contains(fleet, r.Alert) {
+				t.Errorf("%s names its cluster: %v, in %q", r.Alert, named, r.Annotations["summary"])
+			}
 		}
 	}
+}
+
+func TestAlertsDependOnTheirMetrics(t *testing.T) {
+	installed := func(values string) (all []string) {
+		for _, obj := range render(t, values, monitored...) {
+			if obj.GetKind() == "PrometheusRule" {
+				text, err := json.Marshal(obj.Object["spec"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = names(`"alert":"(\w+)"`, text)
+			}
+		}
+		return all
+	}
+	for values, want := range map[string]map[string]bool{
+		"":                                   {"HypershiftOperatorDown": true, "HypershiftAPISlow": true, "HypershiftEtcdSnapshotOld": false, "HypershiftEtcdSnapshotMissing": false},
+		allAlerts:                            {"HypershiftOperatorDown": true, "HypershiftAPISlow": true, "HypershiftEtcdSnapshotOld": true, "HypershiftEtcdSnapshotMissing": true},
+		"monitoring: {controlPlanes: false}": {"HypershiftOperatorDown": true, "HypershiftAPISlow": false, "HypershiftControlPlaneOperatorDown": false, "HypershiftEtcdFillsUp": false},
+	} {
+		for alert, there := range want {
+			if got := installed(values); slices.Contains(got, alert) != there {
+				t.Errorf("with %q the alerts are %v; is %s one of them: want %v", values, got, alert, there)
+			}
+		}
+	}
+}
+
+// situation is a case of testdata/alerts.yaml.
+type situation struct {
+	Name   string              `json:"name"`
+	Series []map[string]string `json:"series"`
+	Alerts []struct {
+		At     string              `json:"at"`
+		Alert  string              `json:"alert"`
+		Labels []map[string]string `json:"labels"`
+	} `json:"alerts"`
+}
+
+// TestAlertsFireAndClear runs the cases of testdata/alerts.yaml with promtool. Every alert must be seen firing, and seen quiet.
+func TestAlertsFireAndClear(t *testing.T) {
+	cache, err := pinned.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := debian.Prometheus.Unpack(t.Context(), cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	all := alerts(t)
+	promtool(t, root, "check", "rules", "--lint-fatal", save(t, filepath.Join(dir, "complete.yaml"), all))
+
+	var cases []situation
+	if err := yaml.UnmarshalStrict(read(t, filepath.Join("testdata", "alerts.yaml")), &cases); err != nil {
+		t.Fatal(err)
+	}
+	fires, quiet := map[string]bool{}, map[string]bool{}
+	var tests []map[string]any
+	for _, c := range cases {
+		var expected []map[string]any
+		for _, a := range c.Alerts {
+			firing := []map[string]any{}
+			for _, labels := range a.Labels {
+				firing = append(firing, map[string]any{"exp_labels": labels})
+			}
+			expected = append(expected, map[string]any{"eval_time": a.At, "alertname": a.Alert, "exp_alerts": firing})
+			fires[a.Alert], quiet[a.Alert] = fires[a.Alert] || len(firing) > 0, quiet[a.Alert] || len(firing) == 0
+		}
+		tests = append(tests, map[string]any{"name": c.Name, "interval": "1m", "input_series": c.Series, "alert_rule_test": expected})
+	}
+	for g := range all.Groups {
+		for i, r := range all.Groups[g].Rules {
+			if !fires[r.Alert] || !quiet[r.Alert] {
+				t.Errorf("no case in which %s fires, or none in which it does not", r.Alert)
+			}
+			all.Groups[g].Rules[i].Annotations = nil // promtool would compare their text
+		}
+	}
+	rules := save(t, filepath.Join(dir, "rules.yaml"), all)
+	promtool(t, root, "test", "rules", save(t, filepath.Join(dir, "tests.yaml"), map[string]any{"rule_files": []string{rules}, "evaluation_interval": "1m", "tests": tests}))
+}
+
+// save writes a value as YAML and returns the path.
+func save(t *testing.T, file string, value any) string {
+	t.Helper()
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func promtool(t *testing.T, root string, args ...string) {
+	t.Helper()
+	cmd, err := debian.Command(root, t.TempDir(), "/usr/bin/promtool", args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// The namespace of a metric of a control plane is that of its pod. Otherwise the pods of one tenant could report metrics of another.
+func TestNamespaceOfControlPlaneMetricsIsThatOfThePod(t *testing.T) {
+	for _, obj := range render(t, "", monitored...) {
+		if obj.GetKind() != "PodMonitor" {
+			continue
+		}
+		endpoints, _, err := unstructured.NestedSlice(obj.Object, "spec", "podMetricsEndpoints")
+		if err != nil || len(endpoints) != 1 {
+			t.Fatalf("%d endpoints: %v", len(endpoints), err)
+		}
+		if honors, _, err := unstructured.NestedBool(endpoints[0].(map[string]any), "honorLabels"); honors || err != nil {
+			t.Errorf("labels of the metrics replace those of the pod: %v", err)
+		}
+		return
+	}
+	t.Fatal("no PodMonitor is rendered")
 }
 
 func TestMonitoringObjectsNeedThePrometheusOperator(t *testing.T) {

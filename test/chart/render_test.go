@@ -21,6 +21,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
@@ -55,11 +56,23 @@ loadBalancers:
     service.beta.kubernetes.io/aws-load-balancer-subnets: subnet-1,subnet-2
     service.beta.kubernetes.io/aws-load-balancer-attributes: deletion_protection.enabled=true
 extraArgs: [--allow-control-plane-operator-image-override]
-serviceAccount: {annotations: {example.com/a: b}}
 podLabels: {team: a}
 podAnnotations: {example.com/c: d}
-nodeSelector: {kubernetes.io/os: linux}
+nodeSelector: {example.com/size: large}
 tolerations: [{operator: Exists}]
+serviceAccount: {create: false, name: mine}
+nameOverride: operator
+commonLabels: {cost-center: "42"}
+affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: kubernetes.io/hostname}}]}}
+topologySpreadConstraints: [{topologyKey: example.com/rack, maxSkew: 2, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}}]
+priorityClassName: system-cluster-critical
+strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+revisionHistoryLimit: 3
+dnsPolicy: None
+dnsConfig: {nameservers: [10.0.0.2]}
+extraVolumes: [{name: authorities, configMap: {name: authorities}}]
+extraVolumeMounts: [{name: authorities, mountPath: /etc/ssl/certs, readOnly: true}]
+userRoles: {aggregate: false}
 `,
 	"public names": `
 extraEnv: [{name: AWS_ENDPOINT_URL, value: "http://10.55.0.1:5001"}]
@@ -138,6 +151,156 @@ func TestExternalDNSUsesTheEndpointsOfAWS(t *testing.T) {
 		}
 	}
 	t.Error("there is no external-dns")
+}
+
+// deployed returns the Deployment of the operator.
+func deployed(t *testing.T, values string) *appsv1.Deployment {
+	t.Helper()
+	for _, obj := range render(t, values) {
+		if obj.GetKind() == "Deployment" && obj.GetName() == "hypershift-operator" {
+			return typed(t, obj).(*appsv1.Deployment)
+		}
+	}
+	t.Fatal("no Deployment hypershift-operator is rendered")
+	return nil
+}
+
+func TestPlacementOfTheOperator(t *testing.T) {
+	d := deployed(t, "")
+	pod := d.Spec.Template.Spec
+	if pod.NodeSelector[corev1.LabelOSStable] != "linux" || pod.PriorityClassName != "hypershift-operator" || pod.ServiceAccountName != "hypershift-operator" || *d.Spec.RevisionHistoryLimit != 10 {
+		t.Errorf("by default the pod has node selector %v, priority class %s, service account %s", pod.NodeSelector, pod.PriorityClassName, pod.ServiceAccountName)
+	}
+	if len(pod.TopologySpreadConstraints) != 2 {
+		t.Fatalf("by default the pod has %d spread constraints", len(pod.TopologySpreadConstraints))
+	}
+	for _, c := range pod.TopologySpreadConstraints {
+		if c.LabelSelector.MatchLabels["app"] != "hypershift-operator" || !slices.Equal(c.MatchLabelKeys, []string{"pod-template-hash"}) || c.WhenUnsatisfiable != corev1.ScheduleAnyway {
+			t.Errorf("spread constraint %+v", c)
+		}
+	}
+
+	d = deployed(t, installations["a lab"])
+	pod = d.Spec.Template.Spec
+	for what, ok := range map[string]bool{
+		"node selector":      pod.NodeSelector["example.com/size"] == "large" && pod.NodeSelector[corev1.LabelOSStable] == "linux",
+		"service account":    pod.ServiceAccountName == "mine",
+		"priority class":     pod.PriorityClassName == "system-cluster-critical",
+		"affinity":           pod.Affinity != nil && pod.Affinity.PodAntiAffinity != nil,
+		"spread constraints": len(pod.TopologySpreadConstraints) == 1 && pod.TopologySpreadConstraints[0].LabelSelector.MatchLabels["a"] == "b" && len(pod.TopologySpreadConstraints[0].MatchLabelKeys) == 0,
+		"strategy":           d.Spec.Strategy.RollingUpdate != nil && d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() == 0,
+		"history":            *d.Spec.RevisionHistoryLimit == 3,
+		"DNS":                pod.DNSPolicy == corev1.DNSNone && slices.Equal(pod.DNSConfig.Nameservers, []string{"10.0.0.2"}),
+		"volume":             slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "authorities" }),
+		"labels":             d.Spec.Template.Labels["cost-center"] == "42" && d.Spec.Template.Labels["team"] == "a" && d.Labels["cost-center"] == "42" && d.Labels["app.kubernetes.io/name"] == "operator",
+		"selector":           len(d.Spec.Selector.MatchLabels) == 1, // it is immutable
+	} {
+		if !ok {
+			t.Errorf("the values do not set: %s", what)
+		}
+	}
+
+	pod = deployed(t, "hostNetwork: true").Spec.Template.Spec
+	if !pod.HostNetwork || pod.DNSPolicy != corev1.DNSClusterFirstWithHostNet {
+		t.Errorf("with hostNetwork the pod has host network %v, DNS policy %s", pod.HostNetwork, pod.DNSPolicy)
+	}
+	if pod = deployed(t, "extraVolumes: [{name: a, emptyDir: {}}]\nextraVolumeMounts: [{name: a, mountPath: /a}]").Spec.Template.Spec; len(pod.Volumes) != 1 || len(pod.Containers[0].VolumeMounts) != 1 {
+		t.Errorf("volumes %v, mounts %v", pod.Volumes, pod.Containers[0].VolumeMounts)
+	}
+}
+
+func TestCommonLabelsAreOnEveryObject(t *testing.T) {
+	values := installations["public names"] + "commonLabels: {cost-center: \"42\", app.kubernetes.io/part-of: mine}\ndashboards: {enabled: true}\n"
+	for _, obj := range render(t, values, monitored...) {
+		switch obj.GetKind() {
+		case "CustomResourceDefinition", "PriorityClass":
+			continue
+		}
+		if labels := obj.GetLabels(); labels["cost-center"] != "42" || labels["app.kubernetes.io/part-of"] != "hypershift" {
+			t.Errorf("%s %s has the labels %v", obj.GetKind(), obj.GetName(), labels)
+		}
+		if pod, _, _ := unstructured.NestedString(obj.Object, "spec", "template", "metadata", "labels", "cost-center"); pod != "42" && obj.Object["spec"] != nil && slices.Contains([]string{"Deployment", "Job"}, obj.GetKind()) {
+			t.Errorf("the pods of %s %s do not have the label", obj.GetKind(), obj.GetName())
+		}
+	}
+}
+
+func TestServiceAccountOfTheUserGetsThePermissions(t *testing.T) {
+	for _, obj := range render(t, installations["a lab"]) {
+		switch obj := typed(t, obj).(type) {
+		case *corev1.ServiceAccount:
+			t.Errorf("ServiceAccount %s is created", obj.Name)
+		case *rbacv1.ClusterRoleBinding:
+			if obj.Subjects[0].Name != "mine" || obj.Subjects[0].Namespace != namespace {
+				t.Errorf("%s is bound to %v", obj.Name, obj.Subjects)
+			}
+		case *batchv1.Job:
+			if obj.Spec.Template.Spec.ServiceAccountName != "mine" {
+				t.Errorf("Job %s runs as %s", obj.Name, obj.Spec.Template.Spec.ServiceAccountName)
+			}
+		}
+	}
+}
+
+// Users get permissions for the two objects that they write, and for nothing else: neither for Secrets nor for the objects in
+// the namespaces of control planes, whose fields the operators trust.
+func TestRolesOfUsers(t *testing.T) {
+	roles := func(values string) map[string]*rbacv1.ClusterRole {
+		found := map[string]*rbacv1.ClusterRole{}
+		for _, obj := range render(t, values) {
+			if role, ok := typed(t, obj).(*rbacv1.ClusterRole); ok && slices.Contains([]string{"hypershift-view", "hypershift-edit"}, role.Name) {
+				found[role.Name] = role
+			}
+		}
+		return found
+	}
+	all := roles("")
+	if len(all) != 2 {
+		t.Fatalf("the roles are %v", all)
+	}
+	may := func(role *rbacv1.ClusterRole, verb, resource string) bool {
+		return slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.Verbs, verb) && slices.Contains(r.Resources, resource)
+		})
+	}
+	for name, role := range all {
+		for _, rule := range role.Rules {
+			if !slices.Equal(rule.APIGroups, []string{hyperv1.GroupVersion.Group}) {
+				t.Errorf("%s has permissions for %v", name, rule.APIGroups)
+			}
+			for _, resource := range rule.Resources {
+				if main, _, _ := strings.Cut(resource, "/"); main != "hostedclusters" && main != "nodepools" {
+					t.Errorf("%s has permissions for %s", name, resource)
+				}
+			}
+		}
+		for _, verb := range []string{"create", "update", "patch", "delete"} {
+			for _, resource := range []string{"hostedclusters", "nodepools"} {
+				if got, want := may(role, verb, resource), name == "hypershift-edit"; got != want {
+					t.Errorf("%s may %s %s: %v, want %v", name, verb, resource, got, want)
+				}
+				for _, part := range []string{"/status", "/finalizers"} {
+					if may(role, verb, resource+part) {
+						t.Errorf("%s may %s %s", name, verb, resource+part)
+					}
+				}
+			}
+		}
+	}
+	for name, to := range map[string][]string{"hypershift-view": {"view", "edit", "admin"}, "hypershift-edit": {"edit", "admin"}} {
+		for _, into := range []string{"view", "edit", "admin"} {
+			if got, want := all[name].Labels["rbac.authorization.k8s.io/aggregate-to-"+into] == "true", slices.Contains(to, into); got != want {
+				t.Errorf("%s is part of %s: %v, want %v", name, into, got, want)
+			}
+		}
+	}
+	for name, role := range roles("userRoles: {aggregate: false}") {
+		for label := range role.Labels {
+			if strings.Contains(label, "aggregate") {
+				t.Errorf("%s is aggregated: %s", name, label)
+			}
+		}
+	}
 }
 
 // checkPod evaluates the restricted Pod Security Standard, and checks required fields.
@@ -224,45 +387,14 @@ func TestCRDsAreThoseOfConfigAndAreKept(t *testing.T) {
 			t.Errorf("no %s", objs[0].GetName())
 			continue
 		}
-		if got.Annotations["helm.sh/resource-policy"] != "keep" {
-			t.Errorf("uninstalling the chart would delete %s and all its objects", got.Name)
+		if a := got.Annotations; a["helm.sh/resource-policy"] != "keep" || !strings.Contains(a["argocd.argoproj.io/sync-options"], "Prune=false,Delete=false") || a["kustomize.toolkit.fluxcd.io/prune"] != "disabled" {
+			t.Errorf("uninstalling the chart would delete %s and all its objects: %v", got.Name, a)
 		}
 		want := typed(t, objs[0]).(*apiextensionsv1.CustomResourceDefinition)
-		for _, crd := range []*apiextensionsv1.CustomResourceDefinition{got, want} {
-			for i := range crd.Spec.Versions {
-				for c := range crd.Spec.Versions[i].AdditionalPrinterColumns {
-					crd.Spec.Versions[i].AdditionalPrinterColumns[c].Description = ""
-				}
-				withoutDescriptions(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
-			}
-		}
 		if !equality.Semantic.DeepEqual(got.Spec, want.Spec) {
 			t.Errorf("%s differs from that of %s", got.Name, file)
 		}
 	}
-}
-
-func withoutDescriptions(s *apiextensionsv1.JSONSchemaProps) {
-	if s == nil {
-		return
-	}
-	s.Description = ""
-	for name, p := range s.Properties {
-		withoutDescriptions(&p)
-		s.Properties[name] = p
-	}
-	if s.Items != nil {
-		withoutDescriptions(s.Items.Schema)
-	}
-	if s.AdditionalProperties != nil {
-		withoutDescriptions(s.AdditionalProperties.Schema)
-	}
-	for _, list := range [][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
-		for i := range list {
-			withoutDescriptions(&list[i])
-		}
-	}
-	withoutDescriptions(s.Not)
 }
 
 func TestExistingForeignCRDsAreNotInstalled(t *testing.T) {
@@ -286,6 +418,7 @@ func TestExistingForeignCRDsAreNotInstalled(t *testing.T) {
 	}{
 		"a cluster without CRDs":                {clusterAPI: 11, routes: 1},
 		"OpenShift has Routes":                  {args: []string{openshift}, clusterAPI: 11},
+		"Cluster API of another party":          {args: []string{"--api-versions=cluster.x-k8s.io/v1beta2/Machine", "--api-versions=cluster.x-k8s.io/v1beta2/MachineSet"}, clusterAPI: 9, routes: 1},
 		"CRDs that the user forces":             {values: "crds: {route: Always}", args: []string{openshift}, clusterAPI: 11, routes: 1},
 		"CRDs that the user installs otherwise": {values: "crds: {route: Never, clusterAPI: Never}"},
 	} {

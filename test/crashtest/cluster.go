@@ -171,7 +171,7 @@ func normalized(o *unstructured.Unstructured) map[string]any {
 func scrub(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, field := range []string{"lastTransitionTime", "startedTime", "completionTime", "uid"} {
+		for _, field := range []string{"lastTransitionTime", "startedTime", "completionTime", "lastReleaseImageTransitionTime", "uid"} {
 			delete(v, field)
 		}
 		if conditions, ok := v["conditions"].([]any); ok {

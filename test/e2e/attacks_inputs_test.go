@@ -109,7 +109,7 @@ func (h *hosted) attackKonnectivity() {
 // attackDowngrade downgrades the control plane by one minor version through the field that only the control plane reads.
 func (h *hosted) attackDowngrade() {
 	h.attackRelease("an older minor version", on.Versions[1], func(hc *hyperv1.HostedCluster) {
-		hc.Spec.ControlPlaneRelease = &hyperv1.Release{Image: on.Releases[on.Versions[1]]}
+		hc.Spec.ControlPlaneRelease = &hyperv1.Release{Image: release(h.t, on.Versions[1])}
 	})
 }
 

@@ -1,6 +1,6 @@
 // Package e2e runs scenarios in a whole lab: real machines, pods, load balancers, and hypershift installed by Helm. Each scenario
 // creates its own hosted clusters. Those that change what others need run first, one after the other: the installation
-// (install_test.go), a machine of the management cluster (outage_test.go), its network policies (attacks_test.go). The others
+// (install_test.go, alerts_test.go), a machine of the management cluster (outage_test.go), its network policies (attacks_test.go). The others
 // share the lab, a few at a time (places_test.go):
 //
 //	everyday_test.go    forty kubectl commands of a user (kubectl_test.go)
@@ -15,12 +15,17 @@
 //	nodepools_test.go   node pools are scaled, changed, upgraded, repaired and deleted; their controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster
+//	reference_test.go   manifests of HyperShift's command line
+//	commandline_test.go the command line creates and deletes a cluster, and is killed meanwhile
 //	publishing_test.go  an API server at node ports, at a host name that external-dns registers, and behind PrivateLink
+//	diagnosis_test.go   describe, doctor, a forward to a private API server, and a dump without secrets
 //	install_test.go     helm upgrade, and helm uninstall while clusters exist
+//	alerts_test.go      Prometheus scrapes the operators; faults make the alerts fire and clear
 //	attacks_test.go     attacks of pods, tenants, administrators of the hosted cluster and nodes
 //	networkpolicies_test.go  connections of a pod with and without a policy, and cases of cyclonus
 //
 // A scenario ends with the deletion of its clusters and a check that nothing is left, in Kubernetes and in AWS.
 //
 // It needs root; `make e2e` runs it. HYPERSHIFT_E2E_KEEP=true leaves the lab up, where the next run finds it.
+// HYPERSHIFT_E2E_UNTIL, in seconds since 1970, skips scenarios that would end later.
 package e2e

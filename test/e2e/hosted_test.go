@@ -41,6 +41,16 @@ type hosted struct {
 	kubeconfig string
 }
 
+// release is the payload of a version. The first scenario that needs the older version waits until it is built.
+func release(t *testing.T, version string) string {
+	t.Helper()
+	name, err := on.Release(t.Context(), version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 // newHosted prepares a hosted cluster of that name. The end of the test deletes it and checks that nothing is left.
 func newHosted(t *testing.T, name, version string) *hosted {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -17,19 +18,17 @@ import (
 )
 
 // TestKarpenter gives a private cluster nodes on demand: a pod that fits on no node gets one, which joins through the endpoint and
-// is removed when it is idle. The deletion of the cluster, with another such node, leaves no instance.
+// is removed when it is idle, or when spec.autoNode is removed. The deletion of the cluster, with another such node, leaves no instance.
 func TestKarpenter(t *testing.T) {
-	t.Parallel()
+	shareLab(t, 6)
 	h := newHosted(t, "karpenter", on.Versions[0])
 	pushed, err := images.Push(t.Context(), images.Options{Registry: cluster.Registry, Progress: t.Output()}, images.Karpenter)
 	h.must(err)
 	h.hc.Spec.Release.Image, err = on.PushRelease(t.Context(), "v"+on.Versions[0]+"-karpenter", on.Versions[0], map[string]string{images.Karpenter: pushed[images.Karpenter]})
 	h.must(err)
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
-	// The network plugin of the machine image takes the pod ranges from the nodes.
-	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.create()
-	pool := h.nodePool("workers", 1) // for the components of the cluster, for which Karpenter would create a node, too
+	pool := h.nodePool("karpenter", 1) // for the components of the cluster, for which Karpenter would create a node, too
 	h.must(h.management.Create(t.Context(), pool))
 	h.available()
 	h.eventually("the machine of the pool is a node", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })
@@ -53,8 +52,23 @@ func TestKarpenter(t *testing.T) {
 	h.eventually("an idle node is removed", func(ctx context.Context) error { return h.nodesOnDemand(ctx, 0) })
 	h.eventually("only the instance of the pool is left", h.oneInstance)
 
-	runAll(t, h.kubeconfig, []command{{name: "scale up", args: "scale deployment/on-demand --replicas=1", want: `scaled`}})
+	scaleUp := []command{{name: "scale up", args: "scale deployment/on-demand --replicas=1", want: `scaled`}}
+	runAll(t, h.kubeconfig, scaleUp)
 	h.eventually("the pod gets another node", func(ctx context.Context) error { return h.nodesOnDemand(ctx, 1) })
+	enabled := h.hc.Spec.AutoNode
+	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.AutoNode = nil })
+	h.eventually("without spec.autoNode, the node is drained and its instance terminated", func(ctx context.Context) error {
+		if err := h.management.Get(ctx, key(h.hc), h.hc); err != nil {
+			return err
+		}
+		if c := meta.FindStatusCondition(h.hc.Status.Conditions, hyperv1.AutoNodeEnabled); c != nil {
+			return fmt.Errorf("condition %s is %s: %s", c.Type, c.Status, c.Message)
+		}
+		return h.oneInstance(ctx)
+	})
+	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.AutoNode = enabled })
+	h.waitForCondition(hyperv1.AutoNodeEnabled, "True")
+	h.eventually("the pending pod gets a node again", func(ctx context.Context) error { return h.nodesOnDemand(ctx, 1) })
 }
 
 // onDemand is a Deployment whose pod runs on nodes on demand only.

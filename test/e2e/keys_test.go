@@ -82,7 +82,7 @@ func (h *hosted) encryptWith(secret, fingerprint string) {
 			last = c.Reason
 			h.t.Logf("%.1f s: %s: %s", time.Since(began).Seconds(), c.Reason, c.Message)
 		}
-		if st := h.hc.Status.SecretEncryption; c.Status == metav1.ConditionTrue && st != nil && st.ActiveKey != nil && st.ActiveKey.Fingerprint == fingerprint {
+		if st := h.hc.Status.SecretEncryption; c.Status == metav1.ConditionTrue && st != nil && st.ActiveKey != nil && st.ActiveKey.AESCBC != nil && st.ActiveKey.AESCBC.DataHash == fingerprint {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -55,7 +55,7 @@ func TestMistakes(t *testing.T) {
 
 	h.waitForReport(hyperv1.HostedClusterDegraded, "True", "kube-scheduler", missing, "cannot be pulled")
 	h.waitForComponentReport(names.KubeScheduler, hyperv1.ImageNotPulledReason)
-	h.release(on.Releases[on.Versions[0]])
+	h.release(release(t, on.Versions[0]))
 	h.available()
 	h.waitForCondition(hyperv1.HostedClusterDegraded, "False")
 	h.eventually("all pods are ready", h.rolledOut)
@@ -113,19 +113,20 @@ func (h *hosted) waitForComponentReport(name, reason string) {
 func (h *hosted) loseCertificates() {
 	h.t.Helper()
 	asked := h.load()
-	lost, spoiled := h.secret(names.APIServerCertificate), h.secret(names.SchedulerCertificate)
-	h.must(h.management.Delete(h.t.Context(), lost))
+	spoiled, err := h.signer(h.t.Context(), names.SchedulerCertificate)
+	h.must(err)
+	h.setCertificate(names.APIServerCertificate, nil)
 	spoiled.Data[corev1.TLSCertKey] = []byte("what is this?")
-	h.must(h.management.Update(h.t.Context(), spoiled))
+	h.setCertificate(names.SchedulerCertificate, spoiled.Data)
 
 	started := time.Now()
-	for _, name := range []string{lost.Name, spoiled.Name} {
-		h.eventually("Secret "+name+" has a certificate", func(ctx context.Context) error {
-			secret := &corev1.Secret{}
-			if err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: name}, secret); err != nil {
+	for _, name := range []string{names.APIServerCertificate, names.SchedulerCertificate} {
+		h.eventually(name+" is a certificate", func(ctx context.Context) error {
+			secret, err := h.signer(ctx, name)
+			if err != nil {
 				return err
 			}
-			_, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+			_, err = tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 			return err
 		})
 	}
@@ -138,13 +139,6 @@ func (h *hosted) loseCertificates() {
 	if count.Asked == 0 || count.Percent() > 1 {
 		h.t.Errorf("more than one request in a hundred failed")
 	}
-}
-
-func (h *hosted) secret(name string) *corev1.Secret {
-	h.t.Helper()
-	secret := &corev1.Secret{}
-	h.must(h.management.Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace(), Name: name}, secret))
-	return secret
 }
 
 // waitForAnswer waits until the user's current kubeconfig works.

@@ -126,7 +126,7 @@ func testCyclonus(t *testing.T) {
 	log, results := filepath.Join(dir, "log"), filepath.Join(dir, "junit.xml")
 	args := []string{
 		"generate", "--image-registry=" + cluster.Registry, "--junit-results-file=" + results,
-		"--perturbation-wait-seconds=1", "--job-timeout-seconds=1", "--pod-creation-timeout-seconds=180", "--ignore-loopback", "--cleanup-namespaces",
+		"--perturbation-wait-seconds=1", "--job-timeout-seconds=1", "--retries=4", "--pod-creation-timeout-seconds=180", "--ignore-loopback", "--cleanup-namespaces",
 		"--exclude=",
 	}
 	if os.Getenv("HYPERSHIFT_E2E_CYCLONUS") == "all" {

@@ -303,7 +303,7 @@ func scalesItself(t *testing.T, h *hosted) {
 
 // upgraded starts with a machine image with cloud-init, and ends with one with Ignition.
 func upgraded(t *testing.T, h *hosted) {
-	older := on.Releases[on.Versions[1]]
+	older := release(h.t, on.Versions[1])
 	np := h.nodePool("b", 1)
 	np.Spec.Release.Image = older
 	h.must(h.management.Create(t.Context(), np))

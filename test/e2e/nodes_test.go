@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,14 +17,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
 // TestNodes makes nodes from stock images: one that reads its user data with Ignition, one with cloud-init, neither of which has
-// a program of Kubernetes, and one that has its own. Then it upgrades a pool during requests of a pod, and shows what the
-// console of a machine reports when something prevents the join.
+// a program of Kubernetes, and one that has its own. Pods on the two stock images reach each other, and a user reaches them
+// through a load balancer. Then it upgrades a pool during requests of a pod. Meanwhile a pool for each of several faults reports
+// why its machine does not join.
 func TestNodes(t *testing.T) {
 	shareLab(t, 8)
 	h := newHosted(t, "nodes", on.Versions[0])
@@ -32,7 +36,7 @@ func TestNodes(t *testing.T) {
 	ignition, own := h.nodePool("nodes-ignition", 1), h.nodePool("nodes-own", 1)
 	own.Spec.Platform.AWS.AMI = awsemulator.ImageAMD64WithKubelet
 	cloud := h.nodePool("nodes-cloud", 2)
-	cloud.Spec.Release.Image = on.Releases[on.Versions[1]]
+	cloud.Spec.Release.Image = release(t, on.Versions[1])
 	cloud.Spec.Platform.AWS.AMI = awsemulator.ImageAMD64Older
 	cloud.Annotations = map[string]string{hyperv1.UserDataFormatAnnotation: string(hyperv1.UserDataFormatCloudConfig)}
 	cloud.Spec.NodeDrainTimeout = &metav1.Duration{Duration: time.Minute}
@@ -59,8 +63,15 @@ func TestNodes(t *testing.T) {
 		}
 	}
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
+	h.breakMachines()
+	runAll(t, h.kubeconfig, []command{
+		{name: "metrics-server runs", args: "rollout status deployment/metrics-server -n kube-system --timeout=120s", want: `successfully rolled out`},
+		{name: "the usage of the nodes is known", args: "top nodes --no-headers", want: `^(\S+\.ec2\.internal +\d+m .*\n?){4}$`, again: true},
+	})
+	h.podNetwork(on.Images["busybox"], "nodes-ignition", "nodes-cloud")
+	h.loadBalancer(on.Images["busybox"])
 	h.upgradeDuringRequests("nodes-cloud", "nodes-ignition")
-	h.prevented()
+	h.causes()
 }
 
 // installed returns an error unless the machines of a pool have the programs of the release, or do not have them.
@@ -173,25 +184,57 @@ func (h *hosted) upgradeDuringRequests(pool, from string) {
 	}
 }
 
-// faults are units that break a machine before its programs are installed, and the reason on its console.
-var faults = []struct{ name, unit, command, reason string }{
-	{"registry", "hypershift-programs.service", "/usr/bin/env ip route add blackhole 10.55.0.1", "RegistryUnreachable"},
-	{"disk", "hypershift-programs.service", "/usr/bin/env mount --mkdir -t tmpfs -o size=1m tmpfs /opt/hypershift", "DiskFull"},
-	{"endpoint", "kubelet.service", "/bin/sh -c 'echo 192.0.2.1 api.nodes.hypershift.local >>/etc/hosts'", "APIServerUnreachable"},
-	{"token", "kubelet.service", `/bin/sh -c 'sed -i "s/token: .*/token: abcdef.0123456789abcdef/" /etc/kubernetes/bootstrap.kubeconfig'`, "BootstrapTokenRefused"},
+// A fault prevents that a machine joins.
+type fault struct {
+	name string
+	// before is the unit that command precedes.
+	before, command string
+	// curl replaces the program of this name, if it is set.
+	curl string
+	// reason is what the machine reports, and condition what its pool has.
+	reason, condition string
 }
 
-// prevented makes a pool for each fault, and waits until the console of its machine names the cause.
-func (h *hosted) prevented() {
-	h.t.Helper()
-	for _, f := range faults {
-		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-" + f.name}, Data: map[string]string{"config": fmt.Sprintf(`
+var faults = []fault{
+	{name: "registry", before: "hypershift-programs.service", command: "/usr/bin/env ip route add blackhole 10.55.0.1", reason: "RegistryUnreachable", condition: hyperv1.NodePoolNodeProgramsUnavailableReason},
+	{name: "disk", before: "hypershift-programs.service", command: "/usr/bin/env mount --mkdir -t tmpfs -o size=1m tmpfs /opt/hypershift", reason: "DiskFull", condition: hyperv1.NodePoolNodeProgramsUnavailableReason},
+	{name: "digest", curl: altered, reason: "WrongDigest", condition: hyperv1.NodePoolNodeProgramsUnavailableReason},
+	{name: "endpoint", before: "kubelet.service", command: "/bin/sh -c 'echo 192.0.2.1 api.nodes.hypershift.local >>/etc/hosts'", reason: "APIServerUnreachable", condition: hyperv1.NodePoolAPIServerUnreachableReason},
+	{name: "token", before: "kubelet.service", command: `/bin/sh -c 'sed -i "s/token: .*/token: abcdef.0123456789abcdef/" /etc/kubernetes/bootstrap.kubeconfig'`, reason: "BootstrapTokenRefused", condition: hyperv1.NodePoolNodeRefusedReason},
+	{name: expired, reason: "BootstrapTokenRefused", condition: hyperv1.NodePoolNodeRefusedReason},
+}
+
+// expired is the fault of a machine whose token ends before it uses it.
+const expired = "expired"
+
+// altered is a curl that adds a byte to each layer, as a mirror may that was tampered with.
+const altered = `#!/bin/sh
+/usr/bin/curl "$@" || exit
+for argument; do
+	[ "$option" != -o ] || case $argument in */layer) echo >>"$argument" ;; esac
+	option=$argument
+done
+`
+
+// machineConfig is the fault as a configuration of machines.
+func (f *fault) machineConfig() string {
+	config := `
 apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfig
 metadata: {name: fault}
 spec:
   config:
     ignition: {version: 3.2.0}
+`
+	if f.curl != "" {
+		config += fmt.Sprintf(`
+    storage:
+      files:
+      - {path: /usr/local/bin/curl, mode: 0755, contents: {source: "data:;base64,%s"}}
+`, base64.StdEncoding.EncodeToString([]byte(f.curl)))
+	}
+	if f.command != "" {
+		config += fmt.Sprintf(`
     systemd:
       units:
       - name: fault.service
@@ -205,35 +248,55 @@ spec:
           ExecStart=%s
           [Install]
           WantedBy=multi-user.target
-`, f.unit, f.command)}}
+`, f.before, f.command)
+	}
+	return config
+}
+
+// breakMachines makes a pool for each fault.
+func (h *hosted) breakMachines() {
+	h.t.Helper()
+	for _, f := range faults {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-" + f.name}, Data: map[string]string{"config": f.machineConfig()}}
 		h.must(h.management.Create(h.t.Context(), cm))
 		h.t.Cleanup(func() { h.must(h.management.Delete(context.WithoutCancel(h.t.Context()), cm)) })
 		pool := h.nodePool("nodes-fault-"+f.name, 1)
 		pool.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: cm.Name}}
 		h.must(h.management.Create(h.t.Context(), pool))
 	}
+	h.eventually("the token ends before its machine uses it", func(ctx context.Context) error { return h.expireToken(ctx, "nodes-fault-"+expired) })
+}
+
+// expireToken lets the token of the machine of a pool end, when the machine has it.
+func (h *hosted) expireToken(ctx context.Context, pool string) error {
+	if n := len(h.ids(pool)); n != 1 {
+		return fmt.Errorf("pool %s has %d instances", pool, n)
+	}
+	secrets := &corev1.SecretList{}
+	if err := h.management.List(ctx, secrets, client.InNamespace(h.namespace()), client.HasLabels{hyperv1.BootstrapTokenLabel}); err != nil {
+		return err
+	}
+	for _, s := range secrets.Items {
+		if strings.HasPrefix(s.Name, "token-"+pool) {
+			s.Data[bootstrapapi.BootstrapTokenExpirationKey] = []byte(time.Now().Add(-time.Minute).UTC().Format(time.RFC3339))
+			return h.management.Update(ctx, &s)
+		}
+	}
+	return fmt.Errorf("pool %s has no token", pool)
+}
+
+// causes waits until each pool with a fault reports the cause, and removes the pools.
+func (h *hosted) causes() {
+	h.t.Helper()
 	for _, f := range faults {
-		var said string
-		h.eventually("the console names the fault "+f.name, func(context.Context) error {
-			instances, err := h.instances("nodes-fault-" + f.name)
-			if err != nil {
-				return err
+		h.eventually("the pool names the fault "+f.name, func(context.Context) error {
+			c := poolCondition(h.pool("nodes-fault-"+f.name), hyperv1.NodePoolAllNodesHealthyCondition)
+			if c.Status != corev1.ConditionFalse || c.Reason != f.condition || !strings.Contains(c.Message, "the machine reports "+f.reason) {
+				return fmt.Errorf("%s is %s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 			}
-			for _, i := range instances {
-				console, err := os.ReadFile(filepath.Join(on.Dir, "machines", *i.InstanceId, "console.log"))
-				if err != nil {
-					return err
-				}
-				for line := range strings.Lines(string(console)) {
-					if strings.Contains(line, "hypershift-node: reason="+f.reason+" message=") {
-						said = strings.TrimSpace(line)
-						return nil
-					}
-				}
-			}
-			return fmt.Errorf("no line with reason %s", f.reason)
+			h.t.Logf("%s: %s is %s, %s: %s", f.name, c.Type, c.Status, c.Reason, c.Message)
+			return nil
 		})
-		h.t.Logf("%s: %s", f.name, said)
 	}
 	for _, f := range faults {
 		h.must(h.management.Delete(h.t.Context(), h.pool("nodes-fault-"+f.name)))

@@ -21,6 +21,7 @@ import (
 
 // TestOutages kills every part of a highly available control plane once, without a graceful shutdown, during requests.
 func TestOutages(t *testing.T) {
+	takes(t, 5)
 	h := newHosted(t, "outage", on.Versions[0])
 	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	h.create()
@@ -52,6 +53,7 @@ func TestOutages(t *testing.T) {
 
 	machine := "m2"
 	h.must(on.KillMachine(t.Context(), machine))
+	t.Cleanup(func() { h.must(on.StartMachine(context.WithoutCancel(t.Context()), machine)) }) // also for other scenarios
 	h.eventually("the node is not ready", func(ctx context.Context) error {
 		node := &corev1.Node{}
 		if err := h.management.Get(ctx, client.ObjectKey{Name: machine}, node); err != nil {

@@ -12,9 +12,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// podNetwork checks the pod network of the release on the nodes of the cluster, of which there are at least two. Pods reach each
+// podNetwork checks the pod network of the release on two nodes, of two pools if they are named. Pods reach each
 // other by their addresses, through Services, and by names; image contains a shell.
-func (h *hosted) podNetwork(image string) {
+func (h *hosted) podNetwork(image string, pools ...string) {
 	h.t.Helper()
 	h.waitForCondition(hyperv1.PodNetworkInstalled, "True", "does not enforce NetworkPolicies")
 	kubectl := func(ctx context.Context, stdin string, args ...string) (string, error) {
@@ -31,7 +31,7 @@ func (h *hosted) podNetwork(image string) {
 		return out
 	}
 	must("", "rollout", "status", "daemonset/flannel", "-n", "kube-system", "--timeout=60s")
-	must(web(image), "apply", "-f", "-")
+	must(web(image, pools...), "apply", "-f", "-")
 	must("", "rollout", "status", "deployment/web", "--timeout=60s")
 	type pod struct{ name, address, node string }
 	var pods []pod

@@ -44,7 +44,7 @@ func TestNodePorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := status.Machines[0].Address
-	h := readHosted(t, string(sample), map[string]string{"RELEASE_IMAGE": on.Releases[on.Versions[0]], "NODE_ADDRESS": address})
+	h := readHosted(t, string(sample), map[string]string{"RELEASE_IMAGE": release(t, on.Versions[0]), "NODE_ADDRESS": address})
 	h.create()
 	h.available()
 

@@ -23,11 +23,15 @@ import (
 // TestNodesThatDoNotJoin closes the network of the workers. Their pool reports the cause that the machine writes on its console,
 // and the machine is replaced. Once the network is open again, the next machine joins.
 func TestNodesThatDoNotJoin(t *testing.T) {
-	t.Parallel()
+	shareLab(t, 10)
 	h := newHosted(t, "repair", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
-	h.hc.Spec.Networking.AllocateNodeCIDRs = ptr.To(hyperv1.AllocateNodeCIDRsEnabled)
 	h.create()
+	pool := h.nodePool("repair", 0) // its subnet gets the endpoint
+	pool.Spec.Management.AutoRepair = true
+	// Longer than it takes until the machine is examined.
+	pool.Annotations = map[string]string{hyperv1.MachineHealthCheckNodeStartupTimeoutAnnotation: "4m"}
+	h.must(h.management.Create(t.Context(), pool))
 	h.available()
 	var group string
 	h.eventually("the workers have a security group", func(context.Context) (err error) {
@@ -38,11 +42,7 @@ func TestNodesThatDoNotJoin(t *testing.T) {
 	_, err := h.ec2().RevokeSecurityGroupEgress(t.Context(), &ec2.RevokeSecurityGroupEgressInput{GroupId: &group, IpPermissions: everything})
 	h.must(err)
 
-	pool := h.nodePool("repair", 1)
-	pool.Spec.Management.AutoRepair = true
-	// Longer than it takes until the machine is examined.
-	pool.Annotations = map[string]string{hyperv1.MachineHealthCheckNodeStartupTimeoutAnnotation: "4m"}
-	h.must(h.management.Create(t.Context(), pool))
+	h.updatePool("repair", func(np *hyperv1.NodePool) { np.Spec.Replicas = ptr.To[int32](1) })
 	h.eventually("the pool has an instance", func(context.Context) error {
 		if n := len(h.ids("repair")); n != 1 {
 			return fmt.Errorf("there are %d instances", n)

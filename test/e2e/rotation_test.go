@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
@@ -86,7 +88,24 @@ func (h *hosted) rotate() {
 
 func (h *hosted) signer(ctx context.Context, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
-	return secret, h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: name}, secret)
+	return secret, certsecret.Get(ctx, h.management, client.ObjectKey{Namespace: h.namespace(), Name: name}, secret)
+}
+
+// setCertificate replaces a certificate, in its own Secret or in a shared one. Without data it is removed.
+func (h *hosted) setCertificate(name string, data map[string][]byte) {
+	h.t.Helper()
+	secret, prefix := &corev1.Secret{}, ""
+	err := h.management.Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace(), Name: certsecret.SharedBy(name)}, secret)
+	if err == nil {
+		prefix = certsecret.Key(name, "")
+	} else {
+		h.must(h.management.Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace(), Name: name}, secret))
+	}
+	maps.DeleteFunc(secret.Data, func(key string, _ []byte) bool { return strings.HasPrefix(key, prefix) })
+	for key, value := range data {
+		secret.Data[prefix+key] = value
+	}
+	h.must(h.management.Update(h.t.Context(), secret))
 }
 
 // waitsFor returns the state of a rotation, for the message of a failure.

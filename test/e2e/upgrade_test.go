@@ -26,7 +26,7 @@ func TestUpgrade(t *testing.T) {
 	h.serves("v" + from)
 
 	asked, staysAvailable := h.load(), h.staysAvailable()
-	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = on.Releases[to] })
+	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = release(t, to) })
 	h.eventually("the upgrade begins", func(context.Context) error {
 		return h.history("Partial "+to, "Completed "+from)
 	})

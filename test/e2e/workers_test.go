@@ -117,11 +117,20 @@ func onNodes(image string) []command {
 // issuerDocuments are the commands with which a pod reads the documents of the issuer of its token, at the URL in the token. It
 // trusts the CAs of its image.
 func issuerDocuments(image, issuer string) []command {
-	read := "run issuer --rm -i --restart=Never --quiet --image=" + image + " --command -- wget -q -t 3 -T 10 -O - " + issuer
-	return []command{
-		{name: "a pod reads the issuer's discovery document", args: read + "/.well-known/openid-configuration", want: `"issuer": ?"` + issuer + `"`},
-		{name: "a pod reads the issuer's keys", args: read + "/openid/v1/jwks", want: `"kid"`},
+	var commands []command
+	for _, document := range []struct{ name, path, want string }{
+		{"discovery document", "/.well-known/openid-configuration", `"issuer": ?"` + issuer + `"`},
+		{"keys", "/openid/v1/jwks", `"kid"`},
+	} {
+		// With --rm -i, kubectl prints nothing if the pod ends while it attaches.
+		commands = append(commands,
+			command{name: "a pod asks for the issuer's " + document.name, args: "run issuer --restart=Never --image=" + image + " --command -- wget -q -t 3 -T 10 -O - " + issuer + document.path, want: "created"},
+			command{name: "it gets an answer", args: "wait pod/issuer --for=jsonpath={.status.phase}=Succeeded --timeout=60s", want: "condition met"},
+			command{name: "a pod reads the issuer's " + document.name, args: "logs issuer", want: document.want},
+			command{name: "delete the pod", args: "delete pod issuer --timeout=60s", want: "deleted"},
+		)
 	}
+	return commands
 }
 
 // balanced makes a Service of type LoadBalancer in the cluster, and waits for its load balancer.
@@ -207,10 +216,14 @@ spec:
 // request is an HTTP request.
 const request = "GET / HTTP/1.0\r\n\r\n"
 
-// web is a server that runs in a pod on each of two nodes, and starts after both can resolve names. Its script keeps the
-// connection open after the request: the socket through which nodes reach the API server closes a connection whose client
-// has closed its half.
-func web(image string) string {
+// web is a server that runs in a pod on each of two nodes, of two pools if they are named, and starts after both can resolve
+// names. Its script keeps the connection open after the request: the socket through which nodes reach the API server closes a
+// connection whose client has closed its half.
+func web(image string, pools ...string) string {
+	where, apart := "{key: pool, operator: Exists}", "kubernetes.io/hostname"
+	if len(pools) > 0 {
+		where, apart = "{key: pool, operator: In, values: ["+strings.Join(pools, ", ")+"]}", "pool"
+	}
 	return fmt.Sprintf(`
 apiVersion: apps/v1
 kind: Deployment
@@ -223,9 +236,11 @@ spec:
     spec:
       terminationGracePeriodSeconds: 1
       affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [%s]}]}
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
-          - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+          - {topologyKey: %s, labelSelector: {matchLabels: {app: web}}}
       containers:
       - name: web
         image: %s
@@ -240,5 +255,5 @@ spec:
   selector: {app: web}
   ports:
   - {port: 80, targetPort: 8080}
-`, image)
+`, where, apart, image)
 }

@@ -59,7 +59,7 @@ func TestSessions(t *testing.T) {
 	}
 	cloud.Account(provider).AddBucket(region, "oidc")
 	bucket := s3.NewFromConfig(cloud.Account(provider).Config(region, ""))
-	discovery, err := webidentity.Discovery(issuer)
+	discovery, err := webidentity.Discovery(issuer, public)
 	must(t, err)
 	keys, err := webidentity.JWKS(public)
 	must(t, err)

@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -52,6 +54,43 @@ func TestUserSecretsAreFollowed(t *testing.T) {
 			}
 			if got := string(s.Data["id_rsa.pub"]); !strings.HasSuffix(got, name) {
 				return fmt.Errorf("the copy holds %q", got)
+			}
+			return nil
+		})
+	}
+}
+
+// TestKubeconfigOfTheUserIsFollowed damages the administrator's kubeconfig of a control plane again and again, and the
+// control-plane-operator issues another one each time.
+func TestKubeconfigOfTheUserIsFollowed(t *testing.T) {
+	c := newCluster(t, hyperv1.Public)
+	c.start()
+	source := client.ObjectKey{Namespace: c.controlPlane(), Name: names.AdminKubeconfig}
+	published := client.ObjectKey{Namespace: c.hc.Namespace, Name: c.hc.Name + "-admin-kubeconfig"}
+	eventually(t.Context(), t, "the user has a kubeconfig", func() error { return kube.Get(t.Context(), published, &corev1.Secret{}) })
+	for range 5 {
+		original := &corev1.Secret{}
+		c.must(kube.Get(t.Context(), source, original))
+		damaged := original.DeepCopy()
+		damaged.Data[names.AdminKubeconfigFile] = []byte("damaged")
+		c.must(kube.Update(t.Context(), damaged))
+		current := &corev1.Secret{}
+		within(t.Context(), t, heard, "another kubeconfig is issued", func() error {
+			if err := kube.Get(t.Context(), source, current); err != nil {
+				return err
+			}
+			if value := current.Data[names.AdminKubeconfigFile]; string(value) == "damaged" || bytes.Equal(value, original.Data[names.AdminKubeconfigFile]) {
+				return fmt.Errorf("the kubeconfig is %d bytes of another one", len(value))
+			}
+			return nil
+		})
+		within(t.Context(), t, heard, "the user gets it", func() error {
+			copied := &corev1.Secret{}
+			if err := kube.Get(t.Context(), published, copied); err != nil {
+				return err
+			}
+			if !bytes.Equal(copied.Data[names.AdminKubeconfigFile], current.Data[names.AdminKubeconfigFile]) {
+				return errors.New("the Secret of the user has an earlier kubeconfig")
 			}
 			return nil
 		})

@@ -4,6 +4,7 @@
 //	go run ./test/lab up [--machines 3] [--zones 3]     starts a lab, or completes the running one
 //	go run ./test/lab status
 //	kubectl --kubeconfig "$(go run ./test/lab kubeconfig)" get nodes
+//	kubectl --kubeconfig "$(go run ./test/lab kubeconfig clusters one)" get nodes   of a hosted cluster
 //	go run ./test/lab machine kill m2                   add | stop | start | kill | remove
 //	go run ./test/lab down
 //

@@ -9,13 +9,17 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
 
-const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] | down | status | kubeconfig
+const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] | down | status | kubeconfig [NAMESPACE NAME]
        lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME
        every command takes --dir, the directory of the lab`
 
@@ -74,8 +78,8 @@ func newArguments(command string, args []string) *arguments {
 	return a
 }
 
-// words parses the flags, wherever they are, and returns the exactly n other words.
-func (a *arguments) words(n int) ([]string, error) {
+// words parses the flags, wherever they are, and returns the other words, whose number must be one of these.
+func (a *arguments) words(numbers ...int) ([]string, error) {
 	var words []string
 	for rest := a.args; ; {
 		if err := a.Parse(rest); err != nil {
@@ -86,7 +90,7 @@ func (a *arguments) words(n int) ([]string, error) {
 		}
 		words, rest = append(words, rest[0]), rest[1:]
 	}
-	if len(words) != n {
+	if !slices.Contains(numbers, len(words)) {
 		return nil, errors.New(usage)
 	}
 	return words, nil
@@ -125,15 +129,24 @@ func down(ctx context.Context, a *arguments) error {
 	return cluster.Down(ctx, a.options())
 }
 
+// kubeconfig prints the path of the kubeconfig of the management cluster, or of the HostedCluster with that namespace and name.
 func kubeconfig(ctx context.Context, a *arguments) error {
-	if _, err := a.words(0); err != nil {
+	words, err := a.words(0, 2)
+	if err != nil {
 		return err
 	}
 	lab, err := cluster.Find(ctx, a.options())
 	if err != nil {
 		return err
 	}
-	fmt.Println(lab.Kubeconfig)
+	path := lab.Kubeconfig
+	if len(words) == 2 {
+		h := &hosting.Hosting{Lab: lab}
+		if path, err = h.AdminKubeconfig(ctx, client.ObjectKey{Namespace: words[0], Name: words[1]}); err != nil {
+			return err
+		}
+	}
+	fmt.Println(path)
 	return nil
 }
 

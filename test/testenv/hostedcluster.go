@@ -25,7 +25,7 @@ func PrivateCluster() *hyperv1.HostedCluster {
 				EndpointAccess:      hyperv1.Private,
 				CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{VPC: "vpc-1"},
 				RolesRef: hyperv1.AWSRolesRef{
-					IngressARN: role("ingress"), ImageRegistryARN: role("registry"), StorageARN: role("storage"), NetworkARN: role("network"),
+					StorageARN:             role("storage"),
 					KubeCloudControllerARN: role("cloud"), NodePoolManagementARN: role("nodes"), ControlPlaneOperatorARN: role("cpo"),
 				},
 			}},

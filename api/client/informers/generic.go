@@ -39,8 +39,12 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 	// Group=hypershift.openshift.io, Version=v1beta1
 	case v1beta1.SchemeGroupVersion.WithResource("awsendpointservices"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Hypershift().V1beta1().AWSEndpointServices().Informer()}, nil
+	case v1beta1.SchemeGroupVersion.WithResource("certificatesigningrequestapprovals"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Hypershift().V1beta1().CertificateSigningRequestApprovals().Informer()}, nil
 	case v1beta1.SchemeGroupVersion.WithResource("controlplanecomponents"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Hypershift().V1beta1().ControlPlaneComponents().Informer()}, nil
+	case v1beta1.SchemeGroupVersion.WithResource("hcpetcdbackups"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Hypershift().V1beta1().HCPEtcdBackups().Informer()}, nil
 	case v1beta1.SchemeGroupVersion.WithResource("hostedclusters"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Hypershift().V1beta1().HostedClusters().Informer()}, nil
 	case v1beta1.SchemeGroupVersion.WithResource("hostedcontrolplanes"):

@@ -6,15 +6,25 @@ import configv1 "github.com/openshift/api/config/v1"
 // with the same name in the API group config.openshift.io. Inside the cluster these resources are overwritten with
 // this configuration.
 type ClusterConfiguration struct {
-	// apiServer configures the API server: serving certificates, audit, TLS profile, cross-origin requests.
+	// apiServer configures the API server: serving certificates, audit, TLS profile, cross-origin requests. Encryption
+	// of Secrets is configured in spec.secretEncryption.
 	//
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.encryption) || !has(self.encryption.type) || self.encryption.type in ['', 'identity', 'aescbc', 'aesgcm', 'KMS']",message="encryption.type must be identity, aescbc, aesgcm or KMS"
+	// +kubebuilder:validation:XValidation:rule="!has(self.encryption) || has(self.encryption.kms) == (has(self.encryption.type) && self.encryption.type == 'KMS')",message="encryption.kms is required when encryption.type is KMS, and forbidden otherwise"
 	APIServer *configv1.APIServerSpec `json:"apiServer,omitempty"`
 
 	// authentication configures how users log in: the integrated OAuth server, or an external OpenID Connect
 	// provider.
 	//
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type in ['', 'None', 'IntegratedOAuth', 'OIDC']",message="type must be None, IntegratedOAuth or OIDC"
+	// +kubebuilder:validation:XValidation:rule="!has(self.oidcProviders) || self.oidcProviders.all(p, !has(p.issuer.discoveryURL) || size(p.issuer.discoveryURL) == 0 || p.issuer.discoveryURL.find('^.+[^/]') != p.issuer.issuerURL.find('^.+[^/]'))",message="the discoveryURL of an issuer must differ from its issuerURL"
+	// +kubebuilder:validation:XValidation:rule="!has(self.oidcProviders) || self.oidcProviders.all(p, !has(p.claimMappings) || !has(p.claimMappings.username) || (has(p.claimMappings.username.claim) && size(p.claimMappings.username.claim) > 0) != (has(p.claimMappings.username.expression) && size(p.claimMappings.username.expression) > 0))",message="claimMappings.username needs either claim or expression"
+	// +kubebuilder:validation:XValidation:rule="!has(self.oidcProviders) || self.oidcProviders.all(p, !has(p.claimMappings) || !has(p.claimMappings.username) || !has(p.claimMappings.username.expression) || size(p.claimMappings.username.expression) == 0 || !has(p.claimMappings.username.prefixPolicy) || p.claimMappings.username.prefixPolicy != 'Prefix')",message="claimMappings.username.prefixPolicy must not be Prefix when expression is set: the expression can add the prefix"
+	// +kubebuilder:validation:XValidation:rule="!has(self.oidcProviders) || self.oidcProviders.all(p, !has(p.claimMappings) || !has(p.claimMappings.groups) || !has(p.claimMappings.groups.expression) || size(p.claimMappings.groups.expression) == 0 || ((!has(p.claimMappings.groups.claim) || size(p.claimMappings.groups.claim) == 0) && (!has(p.claimMappings.groups.prefix) || size(p.claimMappings.groups.prefix) == 0)))",message="claimMappings.groups has neither claim nor prefix when expression is set"
+	// +kubebuilder:validation:XValidation:rule="!has(self.oidcProviders) || self.oidcProviders.all(p, !has(p.claimValidationRules) || p.claimValidationRules.all(r, r.type in ['RequiredClaim', 'CEL']))",message="the type of each of claimValidationRules must be RequiredClaim or CEL"
+	// +kubebuilder:validation:XValidation:rule="!has(self.oidcProviders) || self.oidcProviders.all(p, !has(p.claimValidationRules) || p.claimValidationRules.all(r, has(r.cel) == (r.type == 'CEL')))",message="cel of claimValidationRules is required when type is CEL, and forbidden otherwise"
 	Authentication *configv1.AuthenticationSpec `json:"authentication,omitempty"`
 
 	// featureGate selects the feature set.

@@ -7,7 +7,8 @@ import (
 // Condition types and reasons of a ControlPlaneComponent.
 const (
 	// ControlPlaneComponentAvailable is True when enough pods of the component are ready. If False, the message
-	// contains the reason.
+	// contains the reason. A new component has no conditions until it is available, has a problem, or has started for ten
+	// seconds.
 	ControlPlaneComponentAvailable = "Available"
 	// ControlPlaneComponentRolloutComplete is True when all pods of the component run the desired version.
 	ControlPlaneComponentRolloutComplete = "RolloutComplete"
@@ -20,8 +21,6 @@ const (
 	ReconciliationErrorReason = "ReconciliationError"
 	// WaitingForRolloutCompleteReason: pods are being replaced. No action is needed.
 	WaitingForRolloutCompleteReason = "WaitingForRolloutComplete"
-	// WaitingForOperandsReason: the objects that the component itself deploys are not ready yet. No action is needed.
-	WaitingForOperandsReason = "WaitingForOperands"
 )
 
 // ControlPlaneComponentSpec is empty: a component follows its HostedControlPlane.

@@ -123,23 +123,3 @@ type AWSKMSAuthSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('arn:')",message="must be the ARN of a role"
 	AWSKMSRoleARN string `json:"awsKms,omitempty"`
 }
-
-// SecretEncryptionStatus records the key with which Secrets are encrypted, and the key of a migration.
-type SecretEncryptionStatus struct {
-	// activeKey is the key with which all Secrets are encrypted.
-	//
-	// +optional
-	ActiveKey *SecretEncryptionKeyStatus `json:"activeKey,omitempty"`
-
-	// targetKey is the key with which Secrets are being re-encrypted. Absent if there is no migration.
-	//
-	// +optional
-	TargetKey *SecretEncryptionKeyStatus `json:"targetKey,omitempty"`
-
-	// history lists the migrations between keys, newest first.
-	//
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=10
-	History []SecretEncryptionMigration `json:"history,omitempty"`
-}

@@ -2,8 +2,29 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// SecretEncryptionKeyStatus identifies one key without revealing it.
-type SecretEncryptionKeyStatus struct {
+// SecretEncryptionRecord records the keys with which Secrets may be encrypted, and the stages of changes between them. The
+// configuration of the API servers is derived from it. SecretEncryptionStatus reports it to users.
+type SecretEncryptionRecord struct {
+	// activeKey is the key with which all Secrets are encrypted.
+	//
+	// +optional
+	ActiveKey *SecretEncryptionKeyRecord `json:"activeKey,omitempty"`
+
+	// targetKey is the key with which Secrets are being re-encrypted. Absent if there is no migration.
+	//
+	// +optional
+	TargetKey *SecretEncryptionKeyRecord `json:"targetKey,omitempty"`
+
+	// history lists the migrations between keys, newest first.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	History []SecretEncryptionMigration `json:"history,omitempty"`
+}
+
+// SecretEncryptionKeyRecord identifies one key without revealing it.
+type SecretEncryptionKeyRecord struct {
 	// provider is the method of encryption that the key belongs to.
 	//
 	// +required
@@ -70,12 +91,12 @@ type SecretEncryptionMigration struct {
 	// from is the old key. Absent for the first key.
 	//
 	// +optional
-	From *SecretEncryptionKeyStatus `json:"from,omitempty"`
+	From *SecretEncryptionKeyRecord `json:"from,omitempty"`
 
 	// to is the new key.
 	//
 	// +required
-	To SecretEncryptionKeyStatus `json:"to,omitzero"`
+	To SecretEncryptionKeyRecord `json:"to,omitzero"`
 
 	// startedTime is the time at which the migration started.
 	//

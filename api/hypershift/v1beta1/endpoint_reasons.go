@@ -16,9 +16,12 @@ const (
 	// InvalidPlatformReason: the HostedCluster lacks a setting that the endpoint needs, or the setting cannot be
 	// used. The message names it. Correct it.
 	InvalidPlatformReason = "InvalidPlatform"
-	// SubnetsUnusableReason: subnets of NodePools do not exist, are in another VPC, or are in zones that the endpoint
+	// SubnetsUnusableReason: the subnets of all NodePools do not exist, are in another VPC, or are in zones that the endpoint
 	// service does not support. The message names them. Use other subnets.
 	SubnetsUnusableReason = "SubnetsUnusable"
+	// SomeSubnetsUnusableReason: the endpoint is available, but some subnets of NodePools do not exist or are in another VPC.
+	// The message names them. The cluster is available all the same. Use other subnets for these NodePools.
+	SomeSubnetsUnusableReason = "SomeSubnetsUnusable"
 	// ZonesNotServedReason: the endpoint is available, but some subnets are in zones that the endpoint service does
 	// not support. Their nodes reach it through another zone. To support these zones, add nodes of the management
 	// cluster there.

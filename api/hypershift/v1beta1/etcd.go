@@ -53,6 +53,38 @@ type ManagedEtcdSpec struct {
 	//
 	// +required
 	Storage ManagedEtcdStorageSpec `json:"storage,omitzero"`
+
+	// scheduling selects the nodes of etcd's pods, in addition to nodeSelector and tolerations of the cluster.
+	//
+	// +optional
+	Scheduling *EtcdSchedulingSpec `json:"scheduling,omitempty"`
+
+	// backup configures the encryption of the backups of HCPEtcdBackups.
+	//
+	// +optional
+	Backup *HCPEtcdBackupConfig `json:"backup,omitempty"`
+}
+
+// EtcdSchedulingSpec selects the nodes of etcd's pods.
+//
+// +kubebuilder:validation:MinProperties=1
+type EtcdSchedulingSpec struct {
+	// nodeSelector are labels that the nodes must have.
+	//
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=16
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="each key of nodeSelector must be the key of a label, such as example.com/name"
+	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
+
+	// tolerations permits the pods to run on nodes with these taints.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
 // ManagedEtcdStorageSpec defines where etcd stores its data.

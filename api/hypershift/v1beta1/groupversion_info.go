@@ -31,6 +31,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ControlPlaneComponent{}, &ControlPlaneComponentList{},
 		&NodeBootstrap{}, &NodeBootstrapList{},
 		&NodeBootstrapTemplate{}, &NodeBootstrapTemplateList{},
+		&HCPEtcdBackup{}, &HCPEtcdBackupList{},
+		&CertificateSigningRequestApproval{}, &CertificateSigningRequestApprovalList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

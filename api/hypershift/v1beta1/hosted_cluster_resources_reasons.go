@@ -1,10 +1,5 @@
 package v1beta1
 
-// HostedClusterDeletedAnnotation is "true" on a HostedControlPlane if its HostedCluster is being deleted. The cloud
-// resources of the hosted cluster are then removed if CleanupCloudResourcesAnnotation is "true" there, and nothing new
-// may be created. The HostedControlPlane is deleted later, when the hosted API server is no longer needed.
-const HostedClusterDeletedAnnotation = "hypershift.openshift.io/hosted-cluster-deleted"
-
 // Reasons of ConfigOperatorReconciliationSucceeded and CloudResourcesDestroyed.
 const (
 	// WaitingForKubeAPIServerReason: the hosted API server is not available, so nothing can be set up in the hosted
@@ -81,7 +76,7 @@ const (
 	NodesSelfSignedReason = "NodesSelfSigned"
 )
 
-// Reasons of DataPlaneConnectionAvailable.
+// Reasons of DataPlaneConnectionAvailable and ControlPlaneConnectionAvailable.
 const (
 	// NoNodesReason: the cluster has no nodes to check. No action is needed unless it should have nodes.
 	NoNodesReason = "NoNodes"
@@ -91,4 +86,7 @@ const (
 	// NodesUnreachableReason: the API server got no response from a kubelet. The message contains the error. Check
 	// the konnectivity pods in the control plane and in the hosted cluster, and the firewall between them.
 	NodesUnreachableReason = "NodesUnreachable"
+	// NodesSilentReason: no kubelet has reported to the API server for some time. Check that machines run, and DNS and
+	// the firewall between them and the address of the API server.
+	NodesSilentReason = "NodesSilent"
 )

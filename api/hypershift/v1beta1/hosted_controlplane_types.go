@@ -104,6 +104,10 @@ type HostedControlPlaneSpec struct {
 	AutoNode *AutoNode `json:"autoNode,omitempty"`
 	// +optional
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
+	// KubeConfig is accepted for compatibility and has no effect. The Secret with the administrator's kubeconfig is in
+	// status.kubeConfig.
+	// +optional
+	KubeConfig *KubeconfigSecretRef `json:"kubeconfig,omitempty"`
 }
 
 // KubeletVerification defines whether the API server verifies the serving certificates of kubelets.
@@ -166,6 +170,20 @@ type HostedControlPlaneStatus struct {
 	// plane has its own release.
 	// +optional
 	ControlPlaneVersion *ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
+	// ReleaseImage is the release payload of VersionStatus.Desired.
+	//
+	// Deprecated: Use versionStatus.desired.image.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	ReleaseImage string `json:"releaseImage,omitempty"`
+	// LastReleaseImageTransitionTime is the time at which the control plane started to change to ReleaseImage.
+	//
+	// Deprecated: Use versionStatus.history[0].startedTime.
+	// +optional
+	LastReleaseImageTransitionTime *metav1.Time `json:"lastReleaseImageTransitionTime,omitempty"`
+	// Configuration is the observed state of the configuration.
+	// +optional
+	Configuration *ConfigurationStatus `json:"configuration,omitempty"`
 	// Platform is the observed state of the platform.
 	// +optional
 	Platform *PlatformStatus `json:"platform,omitempty"`
@@ -173,10 +191,13 @@ type HostedControlPlaneStatus struct {
 	// group is created.
 	// +optional
 	WorkerSecurityGroup *WorkerSecurityGroupRecord `json:"workerSecurityGroup,omitempty"`
-	// SecretEncryption records the keys with which data in etcd may be encrypted. The configuration of the API
-	// servers is derived from it.
+	// SecretEncryption reports the key with which Secrets are encrypted, and changes of it.
 	// +optional
 	SecretEncryption *SecretEncryptionStatus `json:"secretEncryption,omitempty"`
+	// SecretEncryptionRecord records the keys with which data in etcd may be encrypted. The configuration of the API
+	// servers is derived from it.
+	// +optional
+	SecretEncryptionRecord *SecretEncryptionRecord `json:"secretEncryptionRecord,omitempty"`
 	// AWSRolesIsolation is the last check of the operators' roles that found all of them isolated. It saves the
 	// calls of STS when the control-plane-operator restarts.
 	// +optional

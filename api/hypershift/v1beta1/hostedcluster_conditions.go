@@ -1,8 +1,15 @@
 package v1beta1
 
 // Condition types of a HostedCluster that summarize its state. `kubectl get hostedcluster` shows Available and
-// Progressing.
+// Progressing. Ready and Stalled are those that `kubectl wait`, Flux and other tools understand (kstatus).
 const (
+	// HostedClusterReady is True when the cluster is Available and nothing of its spec remains to be done: Progressing
+	// is False. In contrast to Available, it is False during an upgrade. If False, the message contains what is waited
+	// for.
+	HostedClusterReady = "Ready"
+	// HostedClusterStalled is True while waiting does not help: the condition that the message names requires a change
+	// of spec or of the annotations, or spec.pausedUntil stops all changes. Otherwise it is absent.
+	HostedClusterStalled = "Stalled"
 	// HostedClusterAvailable is True when the control plane serves requests. If False, the message names the first
 	// component that is not available. See the condition of that name below.
 	HostedClusterAvailable = "Available"
@@ -80,9 +87,6 @@ const (
 	// machine follows within some minutes. Delete a machine that does not run, or that was started before machines
 	// followed.
 	EndpointAccessUpToDate = "EndpointAccessUpToDate"
-	// PublicEndpointExposed is True when the API server is exposed to the internet, as
-	// spec.platform.aws.endpointAccess requires. Absent for a private cluster.
-	PublicEndpointExposed = "PublicEndpointExposed"
 )
 
 // Condition types about components of the control plane. They are set on the HostedControlPlane and copied to the
@@ -102,9 +106,6 @@ const (
 	// cluster cannot reach the load balancer while the API server responds inside the management cluster. Absent if
 	// the hypershift-operator runs with --check-load-balancers=false.
 	KubeAPIServerReachable = "KubeAPIServerReachable"
-	// IgnitionEndpointAvailable is True when new nodes can fetch their configuration. If False, check the Deployment
-	// ignition-server.
-	IgnitionEndpointAvailable = "IgnitionEndpointAvailable"
 	// ExternalDNSReachable is True when the host names in spec.services lead to their load balancers, as the management
 	// cluster sees them. Unknown if there are none, if DNS does not answer, or if a name of a private cluster may exist
 	// only in its VPC. If False, wait for external-dns, or create the DNS records yourself.
@@ -115,9 +116,6 @@ const (
 	// ValidReleaseInfo is True when the release payload has an image for every component. If False, the message lists
 	// the missing images. Set a complete release.
 	ValidReleaseInfo = "ValidReleaseInfo"
-	// ValidIDPConfiguration is True when the identity providers of spec.configuration.oauth can be used. If False,
-	// correct the one that the message names.
-	ValidIDPConfiguration = "ValidIDPConfiguration"
 	// ConfigOperatorReconciliationSucceeded is True when the objects of the control plane inside the hosted cluster
 	// are up to date. If False, the message contains the errors. The operator retries.
 	ConfigOperatorReconciliationSucceeded = "ConfigOperatorReconciliationSucceeded"
@@ -133,18 +131,13 @@ const (
 	// the annotation hypershift.openshift.io/pod-network. Absent for networkType Other and Calico. If False, the pods
 	// of the cluster have no network from Hypershift: follow the reason.
 	PodNetworkInstalled = "PodNetworkInstalled"
-	// ControlPlaneConnectionAvailable is True when the nodes reach the API server. Unknown without nodes. If False,
-	// check DNS and the firewall in the network of the nodes.
+	// ControlPlaneConnectionAvailable is True when nodes reach the API server: the kubelet of at least one reports to
+	// it. Unknown without nodes. If False, check DNS and the firewall in the network of the nodes, and for a private
+	// cluster AWSEndpointAvailable.
 	ControlPlaneConnectionAvailable = "ControlPlaneConnectionAvailable"
 	// EtcdDataEncryptionUpToDate is True when all Secrets are encrypted with the key in spec. Absent without
 	// encryption. While it is False, keep both keys.
 	EtcdDataEncryptionUpToDate = "EtcdDataEncryptionUpToDate"
-	// EtcdBackupSucceeded is True when the last backup of etcd was stored. If False, the message contains the reason.
-	EtcdBackupSucceeded = "EtcdBackupSucceeded"
-	// EtcdRecoveryActive is True while a member of etcd is being replaced. False is normal.
-	EtcdRecoveryActive = "EtcdRecoveryActive"
-	// HostedClusterRestoredFromBackup is True when a cluster that was restored from a backup is available again.
-	HostedClusterRestoredFromBackup = "HostedClusterRestoredFromBackup"
 	// AutoNodeEnabled is True when nodes are created on demand (spec.autoNode). If False, the message describes what is
 	// missing: an image of the release, a subnet, the Deployment karpenter, or a resource that the EC2NodeClass names.
 	AutoNodeEnabled = "AutoNodeEnabled"

@@ -1,36 +1,21 @@
 package v1beta1
 
-// Condition types that are copied from the ClusterVersion object inside the hosted cluster to the HostedControlPlane
-// and the HostedCluster. They are absent in clusters without such an object.
+// Condition types that are copied from the ClusterVersion object of OpenShift elsewhere. A cluster of plain Kubernetes has no
+// such object. The control-plane-operator derives them from the components of the release and from the objects of the release
+// in the hosted cluster.
 const (
-	// ClusterVersionSucceeding is True when the cluster-version-operator applies the release without errors. If
-	// False, the message names the component that fails.
-	ClusterVersionSucceeding = "ClusterVersionSucceeding"
-	// ClusterVersionProgressing is True while the cluster-version-operator applies a release. False is normal.
-	ClusterVersionProgressing = "ClusterVersionProgressing"
-	// ClusterVersionReleaseAccepted is True when the cluster-version-operator has accepted the release. If False, the
-	// release could not be read or verified. Set another release.
+	// ClusterVersionReleaseAccepted is True when the release payload was read and has an image for every component. If
+	// False, follow ValidReleaseInfo.
 	ClusterVersionReleaseAccepted = "ClusterVersionReleaseAccepted"
-	// ClusterVersionRetrievedUpdates is True when the update service responded. If False, check spec.channel and
-	// spec.updateService.
-	ClusterVersionRetrievedUpdates = "ClusterVersionRetrievedUpdates"
-	// ClusterVersionUpgradeable is True when nothing prevents an upgrade to the next minor release. If False, follow
-	// the message before you upgrade.
-	ClusterVersionUpgradeable = "ClusterVersionUpgradeable"
-	// ClusterVersionAvailable is True when all components of the release are available inside the cluster.
+	// ClusterVersionProgressing is True while a release is rolled out. False is normal.
+	ClusterVersionProgressing = "ClusterVersionProgressing"
+	// ClusterVersionSucceeding is True while the release is applied without errors. What only takes time is no error.
+	// If False, the message names the component or the object that fails.
+	ClusterVersionSucceeding = "ClusterVersionSucceeding"
+	// ClusterVersionAvailable is True when a release has been rolled out completely, the API server and etcd are
+	// available, and the objects of the release in the hosted cluster are up to date. If False, the message names what
+	// is missing.
 	ClusterVersionAvailable = "ClusterVersionAvailable"
-)
-
-// Condition types of a HostedCluster about its size.
-const (
-	// ClusterSizeComputed is True when the size of the cluster was computed from its number of nodes. The reason is
-	// the size.
-	ClusterSizeComputed = "ClusterSizeComputed"
-	// ClusterSizeTransitionPending is True while a transition to another size is delayed, so that the size does not
-	// change too often. False is normal.
-	ClusterSizeTransitionPending = "ClusterSizeTransitionPending"
-	// ClusterSizeTransitionRequired is True while the control plane has to change to another size. False is normal.
-	ClusterSizeTransitionRequired = "ClusterSizeTransitionRequired"
 )
 
 // Condition types that appear while a cluster is being deleted.
@@ -54,7 +39,4 @@ const (
 	// EtcdSnapshotRestored is True when etcd was restored from the snapshot in
 	// spec.etcd.managed.storage.restoreSnapshotURL. If False, check the URL and whether it has expired.
 	EtcdSnapshotRestored = "EtcdSnapshotRestored"
-	// CVOScaledDown is True when the cluster-version-operator was scaled down before deletion, so that it does not
-	// restore deleted objects.
-	CVOScaledDown = "CVOScaledDown"
 )

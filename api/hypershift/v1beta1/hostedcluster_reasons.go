@@ -9,8 +9,6 @@ const (
 	// StatusUnknownReason: there is no result yet, or the source of the status cannot be reached. No action is needed
 	// unless this persists.
 	StatusUnknownReason = "StatusUnknown"
-	// NotFoundReason: a referenced object does not exist. Create it, or refer to another one.
-	NotFoundReason = "NotFound"
 	// ReconcileErrorReason: the reconcile failed. The message contains the errors. The operator retries.
 	ReconcileErrorReason = "ReconcileError"
 	// DeletingReason: the object is being deleted. No action is needed.

@@ -34,9 +34,6 @@ const (
 	// OIDCStorageMissingReason: the installation has no bucket for the documents. Install with
 	// --oidc-storage-provider-s3-*, or set serviceAccountSigningKey to your own key.
 	OIDCStorageMissingReason = "OIDCStorageMissing"
-	// OIDCDocumentsDifferReason: the documents at the issuer URL do not match the cluster's key. If you supply the
-	// key, publish them again. Otherwise the operator corrects them.
-	OIDCDocumentsDifferReason = "OIDCDocumentsDiffer"
 	// InvalidIdentityProviderReason: AWS does not know the issuer, or does not trust it. Create the IAM OIDC
 	// provider.
 	InvalidIdentityProviderReason = "InvalidIdentityProvider"
@@ -45,8 +42,6 @@ const (
 	// ServiceAccountTrustedReason: the trust policies of roles name service accounts of the hosted cluster. Its
 	// administrators can create tokens for them. Use the subjects in the message in their place.
 	ServiceAccountTrustedReason = "ServiceAccountTrusted"
-	// AWSErrorReason: AWS returned an error. The message contains it.
-	AWSErrorReason = "AWSError"
 	// ControlPlaneOperatorNotRunningReason: the control-plane-operator, which reports this state, does not run. The
 	// message names its Deployment and contains the status of it. Check its pods.
 	ControlPlaneOperatorNotRunningReason = "ControlPlaneOperatorNotRunning"
@@ -60,9 +55,6 @@ const (
 	// WaitingOnInfrastructureReason: a load balancer or Route has no host name yet. The message names it. A new load
 	// balancer takes some minutes.
 	WaitingOnInfrastructureReason = "WaitingOnInfrastructureReady"
-	// InfraStatusFailureReason: the state of a load balancer or Route could not be read. The message contains the
-	// error.
-	InfraStatusFailureReason = "InfraStatusFailure"
 	// NotDeployedReason: this version of the operators does not run the component.
 	NotDeployedReason = "NotDeployed"
 	// WaitingForAvailableReason: the component is starting. No action is needed unless this persists.
@@ -79,26 +71,14 @@ const (
 	// EtcdDataCorruptReason: the data of an etcd member differs from that of the others, and etcd has stopped reading
 	// and writing. Replace the volume of the member that the message names, as described in docs/control-plane.md.
 	EtcdDataCorruptReason = "EtcdDataCorrupt"
-	// EtcdStatefulSetNotFoundReason: etcd has not been created yet. No action is needed unless this persists.
-	EtcdStatefulSetNotFoundReason = "StatefulSetNotFound"
 	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been created yet. No action is needed
 	// unless this persists.
 	KubeconfigWaitingForCreateReason = "KubeconfigWaitingForCreate"
 	// ExternalDNSHostNotReachableReason: a host name of spec.services does not exist, or does not lead to its load
 	// balancer. Create or change the DNS record that the message names, or check the logs of external-dns.
 	ExternalDNSHostNotReachableReason = "ExternalDNSHostNotReachable"
-	// KASLoadBalancerNotReachableReason: the load balancer of the API server does not respond. Check its targets and
-	// its access rules.
-	KASLoadBalancerNotReachableReason = "KASLoadBalancerNotReachable"
 	// MissingReleaseImagesReason: the release payload lacks images. The message lists them. Set a complete release.
 	MissingReleaseImagesReason = "MissingReleaseImages"
-	// NoWorkerNodesAvailableReason: there are no nodes to check. Add a NodePool.
-	NoWorkerNodesAvailableReason = "NoWorkerNodesAvailable"
-	// FromClusterVersionReason: the condition is copied from the ClusterVersion object.
-	FromClusterVersionReason = "FromClusterVersion"
-	// ClusterVersionStatusUnknownReason: the ClusterVersion object does not have this condition yet. No action is
-	// needed.
-	ClusterVersionStatusUnknownReason = "ClusterVersionStatusUnknown"
 )
 
 // Reasons of conditions that appear while a cluster is being deleted.

@@ -43,11 +43,12 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.networking.apiServer) || !has(oldSelf.networking.apiServer.advertiseAddress) || (has(self.networking.apiServer) && has(self.networking.apiServer.advertiseAddress) && self.networking.apiServer.advertiseAddress == oldSelf.networking.apiServer.advertiseAddress)",message="networking.apiServer.advertiseAddress, once set, can be neither changed nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.networking.apiServer) || !has(oldSelf.networking.apiServer.port) || (has(self.networking.apiServer) && has(self.networking.apiServer.port) && self.networking.apiServer.port == oldSelf.networking.apiServer.port)",message="networking.apiServer.port, once set, can be neither changed nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.secretEncryption) || has(self.secretEncryption)",message="secretEncryption, once set, cannot be removed: the Secrets in etcd could not be read without it"
-// +kubebuilder:validation:XValidation:rule="self.fips == oldSelf.fips",message="fips cannot be changed"
+// +kubebuilder:validation:XValidation:rule="(has(self.fips) && self.fips) == (has(oldSelf.fips) && oldSelf.fips)",message="fips cannot be changed"
 // +kubebuilder:validation:XValidation:rule="self.capabilities == oldSelf.capabilities",message="capabilities cannot be changed"
 // +kubebuilder:validation:XValidation:rule="!has(self.serviceAccountSigningKey) || self.issuerURL != 'https://kubernetes.default.svc'",message="serviceAccountSigningKey needs issuerURL: whoever brings the key publishes its documents there"
 // +kubebuilder:validation:XValidation:rule="!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork || self.networking.networkType == 'Other'",message="disableMultiNetwork is possible only when networking.networkType is Other"
 // +kubebuilder:validation:XValidation:rule="!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig) || self.networking.networkType == 'OVNKubernetes'",message="ovnKubernetesConfig is possible only when networking.networkType is OVNKubernetes"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.operatorConfiguration) || !has(oldSelf.operatorConfiguration.clusterNetworkOperator) || !has(oldSelf.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig) || (has(self.operatorConfiguration) && has(self.operatorConfiguration.clusterNetworkOperator) && has(self.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig))",message="operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig, once set, cannot be removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.configuration) || !has(self.configuration.apiServer) || !has(self.configuration.apiServer.servingCerts) || !has(self.configuration.apiServer.servingCerts.namedCertificates) || !self.services.exists(s, s.service == 'APIServer' && has(s.servicePublishingStrategy.loadBalancer) && has(s.servicePublishingStrategy.loadBalancer.hostname) && self.configuration.apiServer.servingCerts.namedCertificates.exists(c, has(c.names) && s.servicePublishingStrategy.loadBalancer.hostname in c.names))",message="the load balancer host name of the APIServer service must not be among the names of configuration.apiServer.servingCerts.namedCertificates: the workers must see our own certificate there"
 type HostedClusterSpec struct {
 	// release is the release payload of the cluster.
@@ -182,10 +183,10 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="issuerURL cannot be changed"
 	IssuerURL string `json:"issuerURL,omitempty"`
 
-	// serviceAccountSigningKey refers to a Secret in the namespace of this object. Its key "key" is a private RSA key
-	// in PEM that signs the service accounts' tokens. Its optional key old-key.pub is a public key that is still
-	// trusted during a rotation. Without this field the operator generates a key. With it the user publishes the
-	// documents at issuerURL.
+	// serviceAccountSigningKey refers to a Secret in the namespace of this object. Its key "key" is a private key
+	// in PEM, P-256 or RSA, that signs the service accounts' tokens. Its optional key old-key.pub is a public key that
+	// is still trusted during a rotation. Without this field the operator generates a key. With it the user publishes
+	// the documents at issuerURL.
 	//
 	// +optional
 	ServiceAccountSigningKey *corev1.LocalObjectReference `json:"serviceAccountSigningKey,omitempty"`
@@ -228,7 +229,6 @@ type HostedClusterSpec struct {
 	// changed.
 	//
 	// +optional
-	// +kubebuilder:default=false
 	FIPS bool `json:"fips,omitempty"`
 
 	// pausedUntil stops all changes to the cluster, but not its deletion.

@@ -15,6 +15,12 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=100
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
+	// observedGeneration is the generation of the HostedCluster that status describes.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	// version reports the release that the cluster runs.
 	//
 	// +optional
@@ -99,6 +105,15 @@ type HostedClusterStatus struct {
 	//
 	// +optional
 	Configuration *ConfigurationStatus `json:"configuration,omitempty"`
+
+	// lastSuccessfulEtcdBackupURL is the URL of the last backup of etcd that an HCPEtcdBackup requested. It stays when
+	// the HCPEtcdBackup is deleted. Nothing writes it yet.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https|s3)://')",message="must be an https or s3 URL"
+	LastSuccessfulEtcdBackupURL string `json:"lastSuccessfulEtcdBackupURL,omitempty"`
 
 	// secretEncryption records the key with which Secrets are encrypted.
 	//

@@ -12,8 +12,29 @@ const (
 	MetricsForwardNone MetricsForwardingMode = "None"
 )
 
-// MonitoringSpec configures which metrics of the control plane the users of the hosted cluster can see.
+// MetricsSet is a selection of the metrics of the control plane.
+//
+// +kubebuilder:validation:Enum=Telemetry;SRE;All
+type MetricsSet string
+
+const (
+	// MetricsSetTelemetry is the smallest selection: what a vendor's telemetry collects.
+	MetricsSetTelemetry MetricsSet = "Telemetry"
+	// MetricsSetSRE is what alerts and dashboards of an operations team need.
+	MetricsSetSRE MetricsSet = "SRE"
+	// MetricsSetAll is every metric.
+	MetricsSetAll MetricsSet = "All"
+)
+
+// MonitoringSpec configures which metrics of the control plane are collected, and which of them the users of the hosted
+// cluster can see.
 type MonitoringSpec struct {
+	// metricsSet selects the metrics of the control plane that monitoring of the management cluster collects. It is
+	// accepted for compatibility and has no effect: the scrape configuration of the management cluster selects them.
+	//
+	// +optional
+	MetricsSet MetricsSet `json:"metricsSet,omitempty"`
+
 	// metricsForwarding configures which metrics of the control plane are visible inside the hosted cluster.
 	//
 	// +optional
@@ -26,4 +47,9 @@ type MetricsForwardingSpec struct {
 	//
 	// +required
 	Mode MetricsForwardingMode `json:"mode,omitempty"`
+
+	// metricsSet selects the metrics that are forwarded. The default is that of monitoring.metricsSet.
+	//
+	// +optional
+	MetricsSet MetricsSet `json:"metricsSet,omitempty"`
 }

@@ -49,6 +49,14 @@ const (
 	// message names what the pool waits for.
 	NodePoolReadyCondition = "Ready"
 
+	// NodePoolReconcilingCondition is True while nodes are updated to another version, configuration or machine
+	// template. Otherwise it is absent. Ready stays True meanwhile if enough nodes are available.
+	NodePoolReconcilingCondition = "Reconciling"
+
+	// NodePoolStalledCondition is True while waiting does not help: the condition that the message names requires a
+	// change of spec. Otherwise it is absent.
+	NodePoolStalledCondition = "Stalled"
+
 	// NodePoolAutoscalingEnabledCondition is True when the cluster autoscaler runs and has the bounds of
 	// spec.autoScaling. False is normal with spec.replicas. With reason ValidationFailed, correct spec.autoScaling as
 	// described in the message.
@@ -100,10 +108,6 @@ const (
 	// NodePoolUpdatingPlatformMachineTemplateCondition is True while machines are replaced because of another
 	// instance type, image, volume or similar. False is normal.
 	NodePoolUpdatingPlatformMachineTemplateCondition = "UpdatingPlatformMachineTemplate"
-
-	// NodePoolIgnitionEndpointAvailableCondition is defined for old clients and is never set. Machines get their
-	// configuration in their user data, and no endpoint serves it.
-	NodePoolIgnitionEndpointAvailableCondition = "IgnitionEndpointAvailable"
 
 	// NodePoolValidGeneratedPayloadCondition is True when the configuration of the nodes could be rendered. If False,
 	// the message names the part of spec.config or of the release that could not be rendered.
@@ -161,17 +165,6 @@ const (
 	// NodePoolNotFoundReason: an object in spec does not exist. Create it or correct the name.
 	NodePoolNotFoundReason = "NotFound"
 
-	// NodePoolFailedToGetReason: an object could not be read. The operator retries.
-	NodePoolFailedToGetReason = "FailedToGet"
-
-	// NodePoolIgnitionEndpointMissingReason: the control plane has no address for node configuration yet. No action
-	// is needed.
-	NodePoolIgnitionEndpointMissingReason = "IgnitionEndpointMissing"
-
-	// NodePoolIgnitionCACertMissingReason: the certificate authority of that address does not exist yet. No action is
-	// needed.
-	NodePoolIgnitionCACertMissingReason = "IgnitionCACertMissing"
-
 	// NodePoolIgnitionNotReachedReason: no machine has fetched its configuration yet.
 	NodePoolIgnitionNotReachedReason = "ignitionNotReached"
 
@@ -182,10 +175,6 @@ const (
 	// NodePoolUnsupportedSkewReason: the version of the pool is not compatible with that of the control plane. Change
 	// one of them.
 	NodePoolUnsupportedSkewReason = "UnsupportedSkew"
-
-	// NodePoolInplaceUpgradeFailedReason: a node could not be updated in place. Check the node that the message
-	// names.
-	NodePoolInplaceUpgradeFailedReason = "InplaceUpgradeFailed"
 
 	// NodePoolTagConflictDetectedReason: a tag of the cluster overrides a tag of the pool. Remove the tag from the
 	// pool, or set overridePolicy Allow in the cluster.

@@ -215,6 +215,11 @@ type NodePoolStatus struct {
 	// +optional
 	Replicas int32 `json:"replicas"`
 
+	// observedGeneration is the generation of the NodePool that status describes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	// selector is the label selector of the pool's machines, in the format of the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`

@@ -8,52 +8,87 @@ import (
 )
 
 // unsupportedFields lists the fields of spec that are accepted but have no effect yet, so that manifests stay valid
-// from version to version. Remove a line when its field is implemented.
+// from version to version, and what to do instead. Remove a line when its field is implemented.
 var unsupportedFields = []struct {
-	path string
-	set  func(*HostedClusterSpec) bool
+	path, instead string
+	set           func(*HostedClusterSpec) bool
 }{
-	{"updateService", func(s *HostedClusterSpec) bool { return s.UpdateService != "" }},
-	{"channel", func(s *HostedClusterSpec) bool { return s.Channel != "" }},
-	{"platform.aws.serviceEndpoints", func(s *HostedClusterSpec) bool {
-		return s.Platform.AWS != nil && len(s.Platform.AWS.ServiceEndpoints) > 0
-	}},
-	{"platform.aws.terminationHandlerQueueURL", func(s *HostedClusterSpec) bool {
+	{"updateService", "remove it: there is no update service; choose a release in release.image", func(s *HostedClusterSpec) bool { return s.UpdateService != "" }},
+	{"channel", "remove it: there is no update service; choose a release in release.image", func(s *HostedClusterSpec) bool { return s.Channel != "" }},
+	{"platform.aws.serviceEndpoints", "set AWS_ENDPOINT_URL_<SERVICE> in extraEnv of the chart", onAWS(func(aws *AWSPlatformSpec) bool { return len(aws.ServiceEndpoints) > 0 })},
+	{"platform.aws.terminationHandlerQueueURL", "configure autoNode, which reads it", func(s *HostedClusterSpec) bool {
 		return s.Platform.AWS != nil && s.Platform.AWS.TerminationHandlerQueueURL != "" && s.AutoNode.Karpenter() == nil
 	}},
-	{"networking.networkType OpenShiftSDN", func(s *HostedClusterSpec) bool { return s.Networking.NetworkType == OpenShiftSDN }},
-	{"networking.clusterNetwork.hostPrefix", func(s *HostedClusterSpec) bool {
+	{"platform.aws.multiArch", "remove it: node pools may have every architecture of the release", onAWS(func(aws *AWSPlatformSpec) bool { return aws.MultiArch })},
+	{"platform.aws.rolesRef.ingressARN", "remove it, and install an ingress controller with a role of its own", onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.IngressARN != "" })},
+	{"platform.aws.rolesRef.imageRegistryARN", "remove it: releases of Kubernetes have no image registry", onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.ImageRegistryARN != "" })},
+	{"platform.aws.rolesRef.networkARN", "remove it: releases of Kubernetes have no controller that assigns addresses of AWS to nodes", onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.NetworkARN != "" })},
+	{"platform.aws.cloudProviderConfig.subnet.filters", "name the subnet in id", onAWS(func(aws *AWSPlatformSpec) bool {
+		return aws.CloudProviderConfig != nil && aws.CloudProviderConfig.Subnet != nil && len(aws.CloudProviderConfig.Subnet.Filters) > 0
+	})},
+	{"dns.publicZoneID", "remove it: external-dns of the management cluster writes public names", func(s *HostedClusterSpec) bool { return s.DNS.PublicZoneID != "" }},
+	{"dns.privateZoneID", "remove it: the control plane has its own private zone, and sharedVPC.localZoneID names an existing one", func(s *HostedClusterSpec) bool { return s.DNS.PrivateZoneID != "" }},
+	{"networking.networkType OpenShiftSDN", "use OVNKubernetes for the pod network of the release, or Other", func(s *HostedClusterSpec) bool { return s.Networking.NetworkType == OpenShiftSDN }},
+	{"networking.clusterNetwork.hostPrefix", "set allocateNodeCIDRs, or configure the network plugin", func(s *HostedClusterSpec) bool {
 		return !s.Networking.AllocatesNodeRanges() && slices.ContainsFunc(s.Networking.ClusterNetwork, func(e ClusterNetworkEntry) bool { return e.HostPrefix != 0 })
 	}},
-	{"configuration.image", configures(func(c *ClusterConfiguration) bool { return c.Image != nil })},
-	{"configuration.ingress", configures(func(c *ClusterConfiguration) bool { return c.Ingress != nil })},
-	{"configuration.network", configures(func(c *ClusterConfiguration) bool {
+	{"autoNode", "set provisionerConfig.karpenter.platform to AWS, with aws", func(s *HostedClusterSpec) bool {
+		return s.AutoNode != nil && s.AutoNode.Provisioner.Karpenter != nil && s.AutoNode.Karpenter() == nil
+	}},
+	{"etcd.managed.backup", "take snapshots as docs/etcd.md describes", func(s *HostedClusterSpec) bool { return s.Etcd.Managed != nil && s.Etcd.Managed.Backup != nil }},
+	{"configuration.apiServer.encryption", "use secretEncryption", configures(func(c *ClusterConfiguration) bool {
+		return c.APIServer != nil && !reflect.DeepEqual(c.APIServer.Encryption, configv1.APIServerEncryption{}) && c.APIServer.Encryption.Type != configv1.EncryptionTypeIdentity
+	})},
+	{"configuration.apiServer.tlsAdherence", "use tlsSecurityProfile, which the API server applies", configures(func(c *ClusterConfiguration) bool { return c.APIServer != nil && c.APIServer.TLSAdherence != "" })},
+	{"configuration.apiServer.tlsSecurityProfile.custom.groups", "remove it: programs of Kubernetes choose the key exchange themselves", configures(func(c *ClusterConfiguration) bool {
+		return c.APIServer != nil && c.APIServer.TLSSecurityProfile != nil && c.APIServer.TLSSecurityProfile.Custom != nil && len(c.APIServer.TLSSecurityProfile.Custom.Groups) > 0
+	})},
+	{"configuration.authentication.oauthMetadata", "remove it: releases of Kubernetes have no OAuth server", configures(func(c *ClusterConfiguration) bool {
+		return c.Authentication != nil && c.Authentication.OAuthMetadata.Name != ""
+	})},
+	{"configuration.authentication.webhookTokenAuthenticators", "use webhookTokenAuthenticator", configures(func(c *ClusterConfiguration) bool {
+		return c.Authentication != nil && len(c.Authentication.WebhookTokenAuthenticators) > 0
+	})},
+	{"configuration.authentication.oidcProviders.oidcClients", "remove it: releases of Kubernetes have no web console", configures(func(c *ClusterConfiguration) bool {
+		return c.Authentication != nil && slices.ContainsFunc(c.Authentication.OIDCProviders, func(p configv1.OIDCProvider) bool { return len(p.OIDCClients) > 0 })
+	})},
+	{"configuration.image", "use imageContentSources, or a policy of the hosted cluster", configures(func(c *ClusterConfiguration) bool { return c.Image != nil })},
+	{"configuration.ingress", "install an ingress controller", configures(func(c *ClusterConfiguration) bool { return c.Ingress != nil })},
+	{"configuration.network", "use networking; only serviceNodePortRange has an effect here", configures(func(c *ClusterConfiguration) bool {
 		return c.Network != nil && !reflect.DeepEqual(*c.Network, configv1.NetworkSpec{ServiceNodePortRange: c.Network.ServiceNodePortRange})
 	})},
-	{"configuration.oauth", configures(func(c *ClusterConfiguration) bool { return c.OAuth != nil })},
-	{"configuration.operatorhub", configures(func(c *ClusterConfiguration) bool { return c.OperatorHub != nil })},
-	{"operatorConfiguration", func(s *HostedClusterSpec) bool {
+	{"configuration.oauth", "use configuration.authentication.oidcProviders", configures(func(c *ClusterConfiguration) bool { return c.OAuth != nil })},
+	{"configuration.operatorhub", "remove it: releases of Kubernetes have no catalogs", configures(func(c *ClusterConfiguration) bool { return c.OperatorHub != nil })},
+	{"configuration.proxy.readinessEndpoints", "remove it: nodes report a proxy that does not work when they pull images", configures(func(c *ClusterConfiguration) bool { return c.Proxy != nil && len(c.Proxy.ReadinessEndpoints) > 0 })},
+	{"configuration.scheduler.policy", "use profile", configures(func(c *ClusterConfiguration) bool { return c.Scheduler != nil && c.Scheduler.Policy.Name != "" })},
+	{"configuration.scheduler.defaultNodeSelector", "use node selectors or taints", configures(func(c *ClusterConfiguration) bool { return c.Scheduler != nil && c.Scheduler.DefaultNodeSelector != "" })},
+	{"configuration.scheduler.mastersSchedulable", "remove it: the control plane has no nodes", configures(func(c *ClusterConfiguration) bool { return c.Scheduler != nil && c.Scheduler.MastersSchedulable })},
+	{"operatorConfiguration", "remove it: releases of Kubernetes have none of these operators", func(s *HostedClusterSpec) bool {
 		return s.OperatorConfiguration != nil && *s.OperatorConfiguration != OperatorConfiguration{}
 	}},
-	{"fips", func(s *HostedClusterSpec) bool { return s.FIPS }},
-	{"olmCatalogPlacement", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},
-	{"capabilities", func(s *HostedClusterSpec) bool {
+	{"fips", "create the cluster again without it", func(s *HostedClusterSpec) bool { return s.FIPS }},
+	{"olmCatalogPlacement", "releases of Kubernetes have no catalogs", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},
+	{"capabilities", "releases of Kubernetes have no optional parts", func(s *HostedClusterSpec) bool {
 		return s.Capabilities != nil && len(s.Capabilities.Enabled)+len(s.Capabilities.Disabled) > 0
 	}},
-	{"monitoring", func(s *HostedClusterSpec) bool { return s.Monitoring != nil && s.Monitoring.MetricsForwarding != nil }},
+	{"monitoring", "select metrics in the scrape configuration of the management cluster", func(s *HostedClusterSpec) bool { return s.Monitoring != nil && *s.Monitoring != MonitoringSpec{} }},
 }
 
 func configures(set func(*ClusterConfiguration) bool) func(*HostedClusterSpec) bool {
 	return func(s *HostedClusterSpec) bool { return s.Configuration != nil && set(s.Configuration) }
 }
 
+func onAWS(set func(*AWSPlatformSpec) bool) func(*HostedClusterSpec) bool {
+	return func(s *HostedClusterSpec) bool { return s.Platform.AWS != nil && set(s.Platform.AWS) }
+}
+
 // NotActedOn returns the fields that the user has set and that have no effect in this version, as paths below spec,
-// in the order of the fields. Defaults of the API server do not count.
+// in the order of the fields. Each is followed by what to do instead. Defaults of the API server do not count.
 func (in *HostedCluster) NotActedOn() []string {
 	var paths []string
 	for _, field := range unsupportedFields {
 		if field.set(&in.Spec) {
-			paths = append(paths, field.path)
+			paths = append(paths, field.path+" ("+field.instead+")")
 		}
 	}
 	return paths
@@ -63,7 +98,7 @@ func (in *HostedCluster) NotActedOn() []string {
 // only, such as upgradeType InPlace, have their own condition.
 func (in *NodePool) NotActedOn() []string {
 	if in.Spec.OSImageStream != nil {
-		return []string{"osImageStream"}
+		return []string{"osImageStream (choose the image of the machines in platform.aws.ami)"}
 	}
 	return nil
 }

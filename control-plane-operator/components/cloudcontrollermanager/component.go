@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/controlchars"
@@ -22,7 +23,7 @@ var Component = component.Component[*target.ControlPlane]{
 	Name:   names.CloudControllerManager,
 	Assets: assets,
 	After:  []string{names.KubeAPIServer},
-	Wanted: func(env *target.ControlPlane) bool { return env.HCP.Spec.Platform.AWS != nil && env.Workers },
+	Wanted: func(env *target.ControlPlane) bool { return Wanted(env.HCP, env.Workers) },
 	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("deployment.yaml", adaptDeployment),
 		component.On("config.yaml", adaptConfig),
@@ -31,16 +32,21 @@ var Component = component.Component[*target.ControlPlane]{
 	Reloads: []string{"Secret/" + names.ServiceAccountSigningKey},
 }
 
+// Wanted reports whether a cluster has the cloud-controller-manager. It has nothing to do without nodes.
+func Wanted(hcp *hyperv1.HostedControlPlane, workers bool) bool {
+	return hcp.Spec.Platform.AWS != nil && workers
+}
+
 func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	pod := &d.Spec.Template.Spec
 	c := component.Container(pod, names.CloudControllerManager)
 	c.Args = append(c.Args, target.LeaderElection(*d.Spec.Replicas)...)
 	c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: env.HCP.Spec.Platform.AWS.Region})
-	c.Env = append(c.Env, env.AWSEndpoints...)
+	c.Env = append(c.Env, env.Egress...)
 	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject,
 		"--role-arn="+string(env.HCP.Spec.Platform.AWS.RolesRef.KubeCloudControllerARN), "--region="+env.HCP.Spec.Platform.AWS.Region)
-	minter.Env = append(minter.Env, env.AWSEndpoints...)
+	minter.Env = append(minter.Env, env.Egress...)
 	target.TrustUser(env, pod)
 	return nil
 }
@@ -59,11 +65,23 @@ func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 			lines = append(lines, "SubnetID = "+*c.Subnet.ID)
 		}
 	}
+	for _, s := range healthProbes {
+		if value := env.HCP.Annotations[s.annotation]; value != "" {
+			lines = append(lines, s.key+" = "+value)
+		}
+	}
 	for _, line := range lines {
 		if controlchars.In(line) {
-			return errors.New("writing cloud.conf: platform.aws has a line break or another control character in region, vpc, zone or subnet.id: remove it")
+			return errors.New("writing cloud.conf: platform.aws has a line break or another control character in region, vpc, zone or subnet.id, or an annotation about health probes has one: remove it")
 		}
 	}
 	cm.Data = map[string]string{"cloud.conf": strings.Join(lines, "\n") + "\n"}
 	return nil
+}
+
+// healthProbes are the settings of cloud.conf about the health checks of load balancers.
+var healthProbes = []struct{ annotation, key string }{
+	{hyperv1.AWSLoadBalancerHealthProbeModeAnnotation, "ClusterServiceLoadBalancerHealthProbeMode"},
+	{hyperv1.SharedLoadBalancerHealthProbePathAnnotation, "ClusterServiceSharedLoadBalancerHealthProbePath"},
+	{hyperv1.SharedLoadBalancerHealthProbePortAnnotation, "ClusterServiceSharedLoadBalancerHealthProbePort"},
 }

@@ -17,7 +17,10 @@ func TestGolden(t *testing.T) {
 			env.HCP.Spec.Platform.AWS.CloudProviderConfig = &hyperv1.AWSCloudProviderConfig{
 				VPC: "vpc-1", Zone: "us-east-1a", Subnet: &hyperv1.AWSResourceReference{ID: ptr.To("subnet-1")},
 			}
-			env.AWSEndpoints = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
+			env.Egress = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
+			env.HCP.Annotations[hyperv1.AWSLoadBalancerHealthProbeModeAnnotation] = "Shared"
+			env.HCP.Annotations[hyperv1.SharedLoadBalancerHealthProbePathAnnotation] = "/live"
+			env.HCP.Annotations[hyperv1.SharedLoadBalancerHealthProbePortAnnotation] = "10257"
 			targettest.Trusting(env)
 		}},
 	)

@@ -1,4 +1,4 @@
-// Package ebscsicontroller runs the controller of the AWS EBS CSI driver beside the control plane of a hosted cluster:
+// Package ebscsicontroller runs the controller of the AWS EBS CSI driver next to the control plane of a hosted cluster:
 //
 //	signing key ── token-minter ──► token ──► rolesRef.storageARN, a role of the customer's account
 //	claims, volumes, attachments of the hosted cluster ◄─ sidecars ─► driver ─► EBS volumes there
@@ -69,11 +69,11 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 		c.Args = append(c.Args, "--extra-tags="+tags)
 	}
 	c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: aws.Region})
-	c.Env = append(c.Env, env.AWSEndpoints...)
+	c.Env = append(c.Env, env.Egress...)
 	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.StorageSubject,
 		"--role-arn="+string(aws.RolesRef.StorageARN), "--region="+aws.Region)
-	minter.Env = append(minter.Env, env.AWSEndpoints...)
+	minter.Env = append(minter.Env, env.Egress...)
 	target.TrustUser(env, pod)
 	return nil
 }

@@ -20,7 +20,7 @@ func TestGolden(t *testing.T) {
 		targettest.Case{Name: "with-snapshots", Adapt: func(env *target.ControlPlane) {
 			env.Release.Components[names.CSISnapshotterImage] = "registry.example.com/csi-external-snapshotter:1.36.3"
 			env.HCP.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "storage"}, {Key: "kubernetes.io/cluster/demo", Value: "owned"}}
-			env.AWSEndpoints = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
+			env.Egress = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
 			targettest.Trusting(env)
 		}},
 	)

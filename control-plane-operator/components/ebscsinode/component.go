@@ -1,5 +1,5 @@
 // Package ebscsinode runs the AWS EBS CSI driver on the nodes of a hosted cluster, where it formats and mounts volumes. It
-// registers the driver and a default StorageClass. Package ebscsicontroller has the controller, which runs beside the control
+// registers the driver and a default StorageClass. Package ebscsicontroller has the controller, which runs next to the control
 // plane and has the role in AWS. The pods on nodes have none.
 package ebscsinode
 

@@ -20,6 +20,13 @@ func TestGolden(t *testing.T) {
 		targettest.HighlyAvailable,
 		targettest.Case{Name: "formed", Adapt: up},
 		targettest.Case{Name: "volume", Adapt: func(env *target.ControlPlane) { setStorage(env, "20Gi", "fast") }},
+		targettest.Case{Name: "scheduling", Adapt: func(env *target.ControlPlane) {
+			setStorage(env, "20Gi", "fast")
+			env.HCP.Spec.Etcd.Managed.Scheduling = &hyperv1.EtcdSchedulingSpec{
+				NodeSelector: map[string]hyperv1.LabelValue{"example.com/disks": "fast"},
+				Tolerations:  []corev1.Toleration{{Key: "example.com/disks", Operator: corev1.TolerationOpExists}},
+			}
+		}},
 		targettest.Case{Name: "restore-single", Adapt: restoring},
 		targettest.Case{Name: "restore-highly-available", Adapt: func(env *target.ControlPlane) {
 			targettest.HighlyAvailable.Adapt(env)

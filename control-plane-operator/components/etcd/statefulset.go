@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -49,6 +50,9 @@ func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 	claim.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: volumeSize(env.HCP)}
 
 	pod := &s.Spec.Template.Spec
+	if m := env.HCP.Spec.Etcd.Managed; m != nil && m.Scheduling != nil {
+		schedule(pod, *m.Scheduling)
+	}
 	if url := snapshotURL(env); url != "" {
 		restoreFrom(pod, url, cluster, largestSnapshot(volumeSize(env.HCP)))
 		target.TrustUser(env, pod)
@@ -68,6 +72,17 @@ func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 		c.Args = append(c.Args, "--from-snapshot")
 	}
 	return nil
+}
+
+// schedule selects the nodes of the members. The node selector of the cluster, which is added later, wins.
+func schedule(pod *corev1.PodSpec, on hyperv1.EtcdSchedulingSpec) {
+	if len(on.NodeSelector) > 0 && pod.NodeSelector == nil {
+		pod.NodeSelector = map[string]string{}
+	}
+	for key, value := range on.NodeSelector {
+		pod.NodeSelector[key] = string(value)
+	}
+	pod.Tolerations = append(pod.Tolerations, on.Tolerations...)
 }
 
 // restoreFrom makes every member unpack the same snapshot as a member of the same cluster. Otherwise each would be a

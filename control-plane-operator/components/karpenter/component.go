@@ -57,11 +57,11 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	if *d.Spec.Replicas == 1 {
 		set("DISABLE_LEADER_ELECTION", "true")
 	}
-	c.Env = append(c.Env, env.AWSEndpoints...)
+	c.Env = append(c.Env, env.Egress...)
 	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.KarpenterSubject,
 		"--role-arn="+string(karpenter.RoleARN), "--region="+aws.Region)
-	minter.Env = append(minter.Env, env.AWSEndpoints...)
+	minter.Env = append(minter.Env, env.Egress...)
 	target.TrustUser(env, pod)
 	return nil
 }

@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 			onDemand(env)
 			available.Adapt(env)
 			env.HCP.Spec.Platform.AWS.TerminationHandlerQueueURL = "https://sqs.us-east-1.amazonaws.com/222222222222/demo-x7k2p-interruptions"
-			env.AWSEndpoints = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
+			env.Egress = []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}}
 			targettest.Trusting(env)
 		}},
 	)

@@ -46,7 +46,7 @@ var Component = component.Component[*target.ControlPlane]{
 func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	p := &pod{PodSpec: &d.Spec.Template.Spec, replicas: *d.Spec.Replicas, annotations: map[string]string{}}
 	for _, adapt := range []func(*target.ControlPlane, *pod) error{
-		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addClientCA, addKubeletCA, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures,
+		addAddresses, addIdentity, addEtcd, addTLS, addNamedCertificates, addClientCA, addKubeletCA, addAudit, addAuthentication, addEncryption, addKonnectivity, addFeatures, addSettings,
 	} {
 		if err := adapt(env, p); err != nil {
 			return err

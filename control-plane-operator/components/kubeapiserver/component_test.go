@@ -36,11 +36,25 @@ func TestGolden(t *testing.T) {
 		targettest.Case{Name: "aescbc", Adapt: encrypted},
 		targettest.Case{Name: "kms", Adapt: encryptedByAWS},
 		targettest.Case{Name: "oidc", Adapt: withProvider},
+		targettest.Case{Name: "sized", Adapt: sized},
 		targettest.Case{Name: "everything-configured", Adapt: func(env *target.ControlPlane) {
 			configured(env)
 			targettest.Trusting(env)
 		}},
 	)
+}
+
+// sized replaces what the asset sets, and what depends on the number of replicas.
+func sized(env *target.ControlPlane) {
+	targettest.HighlyAvailable.Adapt(env)
+	for annotation, value := range map[string]string{
+		hyperv1.KubeAPIServerGOGCAnnotation: "100", hyperv1.KubeAPIServerGOMemLimitAnnotation: "3GiB", hyperv1.KubeAPIServerGoAwayChanceAnnotation: "0.01",
+		hyperv1.KubeAPIServerMaxRequestsInFlightAnnotation: "6000", hyperv1.KubeAPIServerMaxMutatingRequestsInFlightAnnotation: "2000",
+		hyperv1.KubeAPIServerServiceAccountTokenMaxExpirationAnnotation: "24h", hyperv1.KubeAPIServerVerbosityLevelAnnotation: "3",
+		hyperv1.ResourceRequestOverrideAnnotationPrefix + "/kube-apiserver.kube-apiserver": "cpu=2,memory=4Gi",
+	} {
+		env.HCP.Annotations[annotation] = value
+	}
 }
 
 func TestAccessModeDoesNotChangeThePods(t *testing.T) {
@@ -127,7 +141,7 @@ func settled(env *target.ControlPlane) {
 	if err != nil {
 		panic(err)
 	}
-	env.HCP.Status.SecretEncryption = &hyperv1.SecretEncryptionStatus{ActiveKey: active, History: []hyperv1.SecretEncryptionMigration{{
+	env.HCP.Status.SecretEncryptionRecord = &hyperv1.SecretEncryptionRecord{ActiveKey: active, History: []hyperv1.SecretEncryptionMigration{{
 		State: hyperv1.SecretEncryptionMigrationCompleted, To: *active, Stage: hyperv1.SecretEncryptionDone, CompletionTime: &metav1.Time{},
 	}}}
 }
@@ -138,11 +152,11 @@ func moving(env *target.ControlPlane, stage hyperv1.SecretEncryptionStage) {
 	if err != nil {
 		panic(err)
 	}
-	st := env.HCP.Status.SecretEncryption
+	st := env.HCP.Status.SecretEncryptionRecord
 	if st == nil {
-		st = &hyperv1.SecretEncryptionStatus{}
+		st = &hyperv1.SecretEncryptionRecord{}
 	}
-	env.HCP.Status.SecretEncryption = &hyperv1.SecretEncryptionStatus{ActiveKey: st.ActiveKey, TargetKey: to, History: append([]hyperv1.SecretEncryptionMigration{{
+	env.HCP.Status.SecretEncryptionRecord = &hyperv1.SecretEncryptionRecord{ActiveKey: st.ActiveKey, TargetKey: to, History: append([]hyperv1.SecretEncryptionMigration{{
 		State: hyperv1.SecretEncryptionMigrationInProgress, From: st.ActiveKey, To: *to, Stage: stage,
 	}}, st.History...)}
 }

@@ -19,8 +19,8 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 		want  string
 	}{
 		"nobody has recorded which keys are in use": {
-			given: func(env *target.ControlPlane) { encrypted(env); env.HCP.Status.SecretEncryption = nil },
-			want:  "status.secretEncryption has no keys yet; EtcdDataEncryptionUpToDate has the reason",
+			given: func(env *target.ControlPlane) { encrypted(env); env.HCP.Status.SecretEncryptionRecord = nil },
+			want:  "status.secretEncryptionRecord has no keys yet; EtcdDataEncryptionUpToDate has the reason",
 		},
 		"a key that may have encrypted something is nowhere": {
 			given: func(env *target.ControlPlane) { encrypted(env); delete(env.Secrets, "copied-new") },

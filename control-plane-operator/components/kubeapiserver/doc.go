@@ -5,7 +5,7 @@
 //	clients.go         trusted client certificates
 //	audit.go           the audit log
 //	authentication.go  users: an OIDC provider or a webhook
-//	encryption.go      encryption of Secrets in etcd, with the keys in status.secretEncryption
+//	encryption.go      encryption of Secrets in etcd, with the keys in status.secretEncryptionRecord
 //	kms.go             encryption with keys of AWS KMS
 //	konnectivity.go    the connection to the nodes
 //

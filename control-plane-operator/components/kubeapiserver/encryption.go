@@ -91,9 +91,9 @@ func encryptionData(env *target.ControlPlane) (map[string][]byte, error) {
 // desiredEncryption returns the keys in their order. The encryption controller decides in stages which key is the first,
 // and waits for the API servers in between.
 func desiredEncryption(env *target.ControlPlane) (secretencryption.Configuration, error) {
-	st := env.HCP.Status.SecretEncryption
+	st := env.HCP.Status.SecretEncryptionRecord
 	if st == nil {
-		return secretencryption.Configuration{}, fmt.Errorf("status.secretEncryption has no keys yet; EtcdDataEncryptionUpToDate has the reason")
+		return secretencryption.Configuration{}, fmt.Errorf("status.secretEncryptionRecord has no keys yet; EtcdDataEncryptionUpToDate has the reason")
 	}
 	present, err := ConfiguredKeys(env.Secrets[EncryptionSecret])
 	if err != nil {

@@ -94,12 +94,12 @@ func TestOrderOfKeysFollowsTheStage(t *testing.T) {
 		env := targettest.Env()
 		encrypted(env)
 		to(env, "copied-next", nextKey)
-		env.HCP.Status.SecretEncryption = nil
+		env.HCP.Status.SecretEncryptionRecord = nil
 		moving(env, hyperv1.SecretEncryptionReadKey)
 		if got := order(t, configOf(t, env)); !slices.Equal(got, []string{"identity", next}) {
 			t.Errorf("before the first key writes: %v", got)
 		}
-		env.HCP.Status.SecretEncryption = nil
+		env.HCP.Status.SecretEncryptionRecord = nil
 		moving(env, hyperv1.SecretEncryptionWriteKey)
 		if got := order(t, configOf(t, env)); !slices.Equal(got, []string{next, "identity"}) {
 			t.Errorf("when it writes: %v", got)
@@ -185,7 +185,7 @@ func TestNewKMSKeyDoesNotAffectReadiness(t *testing.T) {
 	env := targettest.Env()
 	encryptedByAWS(env)
 	toARN(env, arnOne)
-	env.HCP.Status.SecretEncryption = nil
+	env.HCP.Status.SecretEncryptionRecord = nil
 	moving(env, hyperv1.SecretEncryptionReadKey)
 	objs, err := component.Render(Component, env)
 	if err != nil {
@@ -206,7 +206,7 @@ func TestPodsHaveTheFingerprintOfTheirConfiguration(t *testing.T) {
 			to(env, "copied-next", nextKey)
 			moving(env, stage)
 		}
-		env.HCP.Status.SecretEncryption.History[0].Stage = stage
+		env.HCP.Status.SecretEncryptionRecord.History[0].Stage = stage
 		objs, err := component.Render(Component, env)
 		if err != nil {
 			t.Fatal(err)

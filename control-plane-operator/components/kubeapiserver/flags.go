@@ -24,7 +24,7 @@ func addAddresses(env *target.ControlPlane, p *pod) error {
 	if c := configuration(env).Network; c != nil && c.ServiceNodePortRange != "" {
 		p.arg("--service-node-port-range=" + c.ServiceNodePortRange)
 	}
-	if env.HighlyAvailable() {
+	if env.HighlyAvailable() && env.HCP.Annotations[hyperv1.KubeAPIServerGoAwayChanceAnnotation] == "" {
 		// Clients keep a connection to one server. The API server closes a few of them, so that the load is balanced
 		// over time.
 		p.arg("--goaway-chance=0.001")
@@ -68,11 +68,45 @@ func addEtcd(env *target.ControlPlane, p *pod) error {
 	return nil
 }
 
-// addFeatures sets the feature gates.
+// addFeatures sets the feature gates, and serves the APIs of the feature set.
 func addFeatures(env *target.ControlPlane, p *pod) error {
 	gates, err := target.FeatureGates(env)
 	p.arg(gates...)
+	p.arg(target.PreviewAPIs(env)...)
 	return err
+}
+
+// settings are flags that the user sets with annotations. The hypershift-operator has checked their values.
+var settings = []struct{ annotation, flag string }{
+	{hyperv1.KubeAPIServerGoAwayChanceAnnotation, "--goaway-chance"},
+	{hyperv1.KubeAPIServerMaxRequestsInFlightAnnotation, "--max-requests-inflight"},
+	{hyperv1.KubeAPIServerMaxMutatingRequestsInFlightAnnotation, "--max-mutating-requests-inflight"},
+	{hyperv1.KubeAPIServerServiceAccountTokenMaxExpirationAnnotation, "--service-account-max-token-expiration"},
+	{hyperv1.KubeAPIServerVerbosityLevelAnnotation, "--v"},
+}
+
+// variables are settings of the Go runtime that the user sets with annotations.
+var variables = []struct{ annotation, name string }{
+	{hyperv1.KubeAPIServerGOGCAnnotation, "GOGC"},
+	{hyperv1.KubeAPIServerGOMemLimitAnnotation, "GOMEMLIMIT"},
+}
+
+// addSettings replaces the flags and variables of the asset.
+func addSettings(env *target.ControlPlane, p *pod) error {
+	c := p.server()
+	for _, s := range settings {
+		if value := env.HCP.Annotations[s.annotation]; value != "" {
+			c.Args = slices.DeleteFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, s.flag+"=") })
+			c.Args = append(c.Args, s.flag+"="+value)
+		}
+	}
+	for _, v := range variables {
+		if value := env.HCP.Annotations[v.annotation]; value != "" {
+			c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == v.name })
+			c.Env = append(c.Env, corev1.EnvVar{Name: v.name, Value: value})
+		}
+	}
+	return nil
 }
 
 // configuration returns the user's configuration, which may be empty.

@@ -190,7 +190,7 @@ func (f *fleet) move(until hyperv1.SecretEncryptionStage) {
 		present, err := ConfiguredKeys(f.env.Secrets[EncryptionSecret])
 		f.must(err)
 		facts := secretencryption.Facts{Goal: goal, Backup: backup, Running: true, Present: present, RolledOut: true, Rewritten: run.Rewritten(), Now: now}
-		next := secretencryption.Next(f.env.HCP.Status.SecretEncryption, facts)
+		next := secretencryption.Next(f.env.HCP.Status.SecretEncryptionRecord, facts)
 		for stage := next.History[0].Stage; stage != until && (stage == hyperv1.SecretEncryptionReencrypt || stage == hyperv1.SecretEncryptionRetain); stage = next.History[0].Stage {
 			if stage == hyperv1.SecretEncryptionReencrypt {
 				f.rewrite(run)
@@ -199,7 +199,7 @@ func (f *fleet) move(until hyperv1.SecretEncryptionStage) {
 			facts.Rewritten, facts.Now = run.Rewritten(), now
 			next = secretencryption.Next(next, facts)
 		}
-		f.env.HCP.Status.SecretEncryption = next
+		f.env.HCP.Status.SecretEncryptionRecord = next
 		if next.History[0].Stage == until {
 			return
 		}
@@ -282,7 +282,7 @@ func TestKeyChangeWithoutStagesBreaksReads(t *testing.T) {
 	f.load()
 	to(env, "copied-next", nextKey)
 	settled(env) // as if the key had been there all the time
-	env.HCP.Status.SecretEncryption.History[0].Stage = hyperv1.SecretEncryptionRetain
+	env.HCP.Status.SecretEncryptionRecord.History[0].Stage = hyperv1.SecretEncryptionRetain
 	f.rollOut()
 	f.stop()
 	asked, failed, failure := f.failures()
@@ -317,7 +317,7 @@ func TestEnablingEncryptionHasNoFailedReads(t *testing.T) {
 	f.load()
 	encrypted(env)
 	env.HCP.Spec.SecretEncryption.AESCBC.BackupKey = nil //nolint:staticcheck // deprecated, but still supported
-	env.HCP.Status.SecretEncryption = nil
+	env.HCP.Status.SecretEncryptionRecord = nil
 	moving(env, hyperv1.SecretEncryptionReadKey)
 	f.move(hyperv1.SecretEncryptionDone)
 	f.unharmed()
@@ -354,9 +354,9 @@ func TestKeysOfAWSChangeInStagesWithoutAFailedRead(t *testing.T) {
 	f := startFleet(t, env)
 	f.quiet(100)
 	f.load()
-	before := env.HCP.Status.SecretEncryption
+	before := env.HCP.Status.SecretEncryptionRecord
 	encryptedByAWS(env)
-	env.HCP.Status.SecretEncryption = before
+	env.HCP.Status.SecretEncryptionRecord = before
 	toARN(env, arnOne)
 	f.move(hyperv1.SecretEncryptionDone)
 	f.keys(kmsName(arnOne), "identity")
@@ -394,7 +394,7 @@ func TestAKeyOfAWSThatChangesAtOnceBreaksReads(t *testing.T) {
 	f.load()
 	toARN(env, arnTwo)
 	settled(env) // as if the key had been there all the time
-	env.HCP.Status.SecretEncryption.History[0].Stage = hyperv1.SecretEncryptionRetain
+	env.HCP.Status.SecretEncryptionRecord.History[0].Stage = hyperv1.SecretEncryptionRetain
 	f.rollOut()
 	f.stop()
 	asked, failed, failure := f.failures()

@@ -110,7 +110,7 @@ func addKMS(env *target.ControlPlane, p *pod, keys []string) error {
 // and exclude it with such a key; the plugin of the write key has its own check.
 func excludeReaders(env *target.ControlPlane, p *pod, keys []string) {
 	writer, readers := "", false
-	if key := secretencryption.Writer(env.HCP.Status.SecretEncryption); key != nil && key.Provider == hyperv1.KMS {
+	if key := secretencryption.Writer(env.HCP.Status.SecretEncryptionRecord); key != nil && key.Provider == hyperv1.KMS {
 		writer = kmsName(key.Name)
 	}
 	for _, key := range keys {
@@ -147,7 +147,7 @@ func kmsMinter(env *target.ControlPlane, spec hyperv1.AWSKMSSpec) corev1.Contain
 			"--issuer=" + env.HCP.Spec.IssuerURL, "--subject=" + names.KMSSubject, "--token-file=" + names.WebIdentityTokenFile,
 			"--role-arn=" + spec.Auth.AWSKMSRoleARN, "--region=" + kmsRegion(spec.ActiveKey.ARN, spec),
 		},
-		Env:       slices.Clone(env.AWSEndpoints),
+		Env:       slices.Clone(env.Egress),
 		Resources: requests("1m", "5Mi"),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "service-account", MountPath: "/etc/kubernetes/service-account", ReadOnly: true},

@@ -28,6 +28,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -253,9 +254,11 @@ func certify(t *testing.T, env *target.ControlPlane) {
 	for i := range secrets.Items {
 		env.Secrets[secrets.Items[i].Name] = &secrets.Items[i]
 	}
+	certsecret.Expand(env.Secrets)
 	for i := range configMaps.Items {
 		env.ConfigMaps[configMaps.Items[i].Name] = &configMaps.Items[i]
 	}
+	certsecret.ExpandBundles(env.ConfigMaps)
 	private, public, err := webidentity.GenerateKey()
 	must(err)
 	env.Secrets[names.ServiceAccountSigningKey] = &corev1.Secret{Data: map[string][]byte{

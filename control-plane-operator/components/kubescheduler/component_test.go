@@ -14,6 +14,8 @@ func TestGolden(t *testing.T) {
 	targettest.Golden(t, Component, targettest.Single, targettest.HighlyAvailable,
 		chosen("few-full-nodes", configv1.HighNodeUtilization),
 		chosen("no-scoring", configv1.NoScoring),
+		withoutResources("without-dynamic-resources", ""),
+		withoutResources("no-scoring-without-dynamic-resources", configv1.NoScoring),
 	)
 }
 
@@ -23,9 +25,17 @@ func chosen(name string, profile configv1.SchedulerProfile) targettest.Case {
 	}}
 }
 
+func withoutResources(name string, profile configv1.SchedulerProfile) targettest.Case {
+	c := chosen(name, profile)
+	return targettest.Case{Name: name, Adapt: func(env *target.ControlPlane) {
+		c.Adapt(env)
+		env.HCP.Spec.Configuration.Scheduler.ProfileCustomizations.DynamicResourceAllocation = configv1.DRAEnablementDisabled
+	}}
+}
+
 func TestDefaultProfileIsOmitted(t *testing.T) {
 	for _, p := range []configv1.SchedulerProfile{"", configv1.LowNodeUtilization} {
-		if got := profiles(p); got != nil {
+		if got := profiles(p, configv1.DRAEnablementEnabled); got != nil {
 			t.Errorf("%q has %v", p, got)
 		}
 	}

@@ -67,7 +67,7 @@ func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 		}
 	}
 	if c := env.HCP.Spec.Configuration; c != nil && c.Scheduler != nil {
-		config.Profiles = profiles(c.Scheduler.Profile)
+		config.Profiles = profiles(c.Scheduler.Profile, c.Scheduler.ProfileCustomizations.DynamicResourceAllocation)
 	}
 	text, err := yaml.Marshal(config)
 	if err != nil {
@@ -77,8 +77,8 @@ func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	return nil
 }
 
-// profiles returns the user's profile. Spreading the load is the scheduler's default.
-func profiles(chosen configv1.SchedulerProfile) []profile {
+// profiles returns the user's profile. Spreading the load and dynamic resource allocation are the scheduler's defaults.
+func profiles(chosen configv1.SchedulerProfile, resources configv1.DRAEnablement) []profile {
 	p := profile{SchedulerName: corev1.DefaultSchedulerName}
 	switch chosen {
 	case configv1.HighNodeUtilization: // few nodes with high utilization
@@ -93,7 +93,13 @@ func profiles(chosen configv1.SchedulerProfile) []profile {
 		none := plugin{Disabled: []weighted{{Name: "*"}}}
 		p.Plugins = map[string]plugin{"preScore": none, "score": none}
 	default:
-		return nil
+		if resources != configv1.DRAEnablementDisabled {
+			return nil
+		}
+		p.Plugins = map[string]plugin{}
+	}
+	if resources == configv1.DRAEnablementDisabled {
+		p.Plugins["multiPoint"] = plugin{Disabled: []weighted{{Name: "DynamicResources"}}}
 	}
 	return []profile{p}
 }

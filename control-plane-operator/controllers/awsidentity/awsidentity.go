@@ -130,7 +130,8 @@ func (r *Reconciler) controller() *Controller {
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
 			return statusPart{AWSRolesIsolation: hcp.Status.AWSRolesIsolation}
 		},
-		Resync: func(*hyperv1.HostedControlPlane) time.Duration { return min(maxInterval, opts.Interval) },
+		Spacing: reconcile.DefaultSpacing,
+		Resync:  func(*hyperv1.HostedControlPlane) time.Duration { return min(maxInterval, opts.Interval) },
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -103,6 +104,13 @@ func (w *world) wants(status metav1.ConditionStatus, reason string, words ...str
 	}
 }
 
+func (w *world) message() string {
+	w.T.Helper()
+	hcp := w.hcp()
+	w.Must(w.Admin().Get(w.T.Context(), client.ObjectKeyFromObject(hcp), hcp))
+	return ptr.Deref(meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.ValidAWSIdentityProvider), metav1.Condition{}).Message
+}
+
 func (w *world) hcp() *hyperv1.HostedControlPlane {
 	return &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}}
 }
@@ -159,8 +167,20 @@ func TestWhatAWSSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			c.spoil(w)
-			w.Must(w.start()(t.Context()))
+			pass := w.start()
+			w.Must(pass(t.Context()))
 			w.wants(c.status, c.reason, c.words...)
+			first := w.message()
+			if strings.Contains(first, "attempts") || strings.Contains(first, "RequestID") {
+				t.Errorf("the message differs between two attempts: %q", first)
+			}
+			// The second pass reports what the sessions have recorded.
+			w.Clock.Step(time.Second)
+			w.Must(pass(t.Context()))
+			w.wants(c.status, c.reason, c.words...)
+			if again := w.message(); again != first {
+				t.Errorf("the message was %q and is %q", first, again)
+			}
 		})
 	}
 }

@@ -39,16 +39,13 @@ func desiredPrivateNames(es *hyperv1.AWSEndpointService, hcp *hyperv1.HostedCont
 	}
 	var out []client.Object
 	for _, m := range hcp.Spec.Services {
-		name, ok := map[hyperv1.ServiceType]string{
-			hyperv1.APIServer: names.KubeAPIServerPrivate + "-external", hyperv1.OAuthServer: "oauth-private-external",
-		}[m.Service]
 		route := m.ServicePublishingStrategy.Route
-		if !ok || m.ServicePublishingStrategy.Type != hyperv1.Route || route == nil || route.Hostname == "" {
+		if m.Service != hyperv1.APIServer || m.ServicePublishingStrategy.Type != hyperv1.Route || route == nil || route.Hostname == "" {
 			continue
 		}
 		out = append(out, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: name, Namespace: es.Namespace,
+				Name: names.KubeAPIServerPrivate + "-external", Namespace: es.Namespace,
 				Labels: map[string]string{externalPrivateLabel: "true"},
 				Annotations: map[string]string{
 					hyperv1.ExternalDNSHostnameAnnotation: route.Hostname, hyperv1.CurrentExternalDNSHostnameAnnotation: route.Hostname,

@@ -82,12 +82,12 @@ func TestBadInput(t *testing.T) {
 			spoil: func(w *testEnv) {
 				w.subnets = []string{w.subnets[0], w.addSubnet(w.theirs.AddVPC(region, fakeaws.VPC{ID: "vpc-9", CIDR: "10.9.0.0/16"}), w.zones[1])}
 			},
-			want: expected{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"in another VPC", "vpc-9"}},
+			want: expected{metav1.ConditionFalse, hyperv1.SomeSubnetsUnusableReason, []string{"in another VPC", "vpc-9"}},
 			mend: func(w *testEnv) { w.wantSubnets(w.subnets[0]) },
 		},
 		"a subnet that does not exist": {
 			spoil: func(w *testEnv) { w.subnets = []string{"subnet-0", w.subnets[0]} },
-			want:  expected{metav1.ConditionFalse, hyperv1.SubnetsUnusableReason, []string{"not found: subnet-0"}},
+			want:  expected{metav1.ConditionFalse, hyperv1.SomeSubnetsUnusableReason, []string{"not found: subnet-0"}},
 			mend:  func(w *testEnv) { w.wantSubnets(w.subnets[1]) },
 		},
 		"only subnets that are of no use": {

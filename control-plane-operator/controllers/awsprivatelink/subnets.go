@@ -143,7 +143,7 @@ func (c choice) problems() string { return strings.Join(append(c.mistakes(), c.g
 // condition names the others.
 func (r *Reconciler) checkSubnets(_ context.Context, s *scope) error {
 	if mistakes := s.subnets.mistakes(); len(mistakes) > 0 {
-		return reconcile.Wait(5*time.Minute, hyperv1.SubnetsUnusableReason, "subnets of NodePools cannot be used: %s", strings.Join(mistakes, "; "))
+		return reconcile.Wait(5*time.Minute, hyperv1.SomeSubnetsUnusableReason, "subnets of NodePools cannot be used: %s", strings.Join(mistakes, "; "))
 	}
 	return nil
 }

@@ -35,8 +35,8 @@ type Options struct {
 	Components   []component.Component[*target.ControlPlane]
 	// OperatorImage is the image that this program runs in.
 	OperatorImage string
-	// AWSEndpoints is the environment with the endpoints of AWS.
-	AWSEndpoints []corev1.EnvVar
+	// Egress is the environment with the endpoints of AWS and the proxy.
+	Egress []corev1.EnvVar
 }
 
 // Certificates makes the certificates of a control plane. It returns when to come
@@ -92,6 +92,8 @@ func (r *Reconciler) controller() *Controller {
 			return live // while the cluster is paused, the steps change nothing
 		},
 		Store: r.Status, Conditions: ours, Fields: fields,
+		// The setting for kubelets is found again after a restart: until the API server runs, nothing changes it.
+		Spacing: reconcile.DefaultSpacing, CanWait: []string{"versionStatus", "controlPlaneVersion", "kubeletVerification"},
 		Status: r.summarize,
 		Classify: reconcile.Classifier{
 			Transient: release.IsUnreachable,

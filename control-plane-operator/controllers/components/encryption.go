@@ -23,7 +23,7 @@ func (r *Reconciler) awaitEncryption(ctx context.Context, s *scope) error {
 	if s.hcp.Spec.SecretEncryption == nil || s.paused {
 		return nil
 	}
-	recorded := s.hcp.Status.SecretEncryption
+	recorded := s.hcp.Status.SecretEncryptionRecord
 	if recorded == nil {
 		if s.secrets[kubeapiserver.EncryptionSecret] != nil || s.hcp.Status.Initialized {
 			return nil // the running API servers continue without it; component kube-apiserver reports the error
@@ -39,7 +39,7 @@ func (r *Reconciler) awaitEncryption(ctx context.Context, s *scope) error {
 	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.hcp), now); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading the recorded encryption keys: %w", err)
 	}
-	if !equality.Semantic.DeepEqual(now.Status.SecretEncryption, recorded) {
+	if !equality.Semantic.DeepEqual(now.Status.SecretEncryptionRecord, recorded) {
 		return reconcile.Wait(awaitCache, hyperv1.WaitingForReason, "waiting until the cache has the recorded encryption keys")
 	}
 	return nil

@@ -17,7 +17,7 @@ const rolloutInterval = 15 * time.Second
 // ensureComponents reconciles the components.
 func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 	plane := &target.ControlPlane{
-		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage, AWSEndpoints: r.AWSEndpoints, Workers: s.workers, Available: s.available,
+		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage, Egress: r.Egress, Workers: s.workers, Available: s.available,
 		API: s.api, Konnectivity: s.konnectivity, Routes: s.routes, Services: s.services, Secrets: s.secrets, ConfigMaps: s.configMaps,
 	}
 	desired := component.ControlPlane{HCP: s.hcp, Version: s.runs.Version, Components: component.RenderAll(plane, r.Components...)}
@@ -29,7 +29,11 @@ func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 		return err
 	}
 	if slices.ContainsFunc(states, func(c component.State) bool { return !c.RolledOut }) {
-		return reconcile.Wait(rolloutInterval, hyperv1.WaitingForRolloutCompleteReason, "components are being rolled out")
+		interval := rolloutInterval
+		if slices.ContainsFunc(states, func(c component.State) bool { return c.Unreported }) {
+			interval = component.FirstReport
+		}
+		return reconcile.Wait(interval, hyperv1.WaitingForRolloutCompleteReason, "components are being rolled out")
 	}
 	return nil
 }

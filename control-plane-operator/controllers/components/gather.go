@@ -12,19 +12,25 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/cloudcontrollermanager"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/ebscsicontroller"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // resolveHosts reads the API server's host from the status, the tunnel's host from its Service or Route, and the
-// Services of all Routes.
+// Services of all Routes. A host name that the user has chosen for a Route counts before the status has it: the
+// certificate of the API server need not be issued twice.
 func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	endpoint := s.hcp.Status.ControlPlaneEndpoint
 	s.api = target.Host{Name: endpoint.Host, Port: endpoint.Port}
+	if api := hyperv1.PublishingOf(s.hcp.Spec.Services, hyperv1.APIServer); endpoint.Host == "" && api.Type == hyperv1.Route && api.Hostname() != "" {
+		s.api = target.Host{Name: api.Hostname(), Port: publishing.RouterPort}
+	}
 	var err error
 	// The certificate always has the internal name, so the public one counts as long as there is one.
 	for _, path := range []hyperv1.AWSEndpointAccessType{hyperv1.Public, hyperv1.Private} {
@@ -65,6 +71,7 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 		MetricsServer:      s.workers && s.wanted.Components[names.MetricsServer] != "",
 		PodIdentityWebhook: s.hcp.Spec.Platform.AWS != nil && s.runs.Components[names.PodIdentityWebhook] != "",
 		EBSCSIController:   ebscsicontroller.Wanted(s.hcp, s.workers) && s.runs.Components[names.EBSCSIDriverImage] != "",
+		CloudController:    cloudcontrollermanager.Wanted(s.hcp, s.workers),
 		RolledOut:          func(string) bool { return r.isRolledOut(ctx, s.hcp) },
 	})
 	if err != nil {
@@ -109,9 +116,11 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	for i := range secrets.Items {
 		s.secrets[secrets.Items[i].Name] = &secrets.Items[i]
 	}
+	certsecret.Expand(s.secrets)
 	for i := range configMaps.Items {
 		s.configMaps[configMaps.Items[i].Name] = &configMaps.Items[i]
 	}
+	certsecret.ExpandBundles(s.configMaps)
 	return nil
 }
 

@@ -50,6 +50,39 @@ func TestControlPlaneStarts(t *testing.T) {
 	}
 }
 
+// Otherwise the certificate would be issued twice.
+func TestChosenHostNameIsInTheFirstCertificate(t *testing.T) {
+	hcp := controlPlane(hyperv1.SingleReplica)
+	hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.APIServer, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
+		Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "api.example.test"},
+	}}}
+	w := newTestEnv(t, hcp)
+	w.must(w.start()(t.Context()))
+	certificate := &corev1.Secret{}
+	w.must(w.Admin().Get(t.Context(), w.key(names.APIServerCertificate), certificate))
+	if got := string(certificate.Data["tls.crt"]); got != names.APIServerCertificate+" api.example.test" {
+		t.Errorf("the certificate is for %q", got)
+	}
+}
+
+// etcd reads in a ConfigMap that the cluster has begun, and is not restarted.
+func TestChangeOfAnotherObjectIsNoRollout(t *testing.T) {
+	w := up(t, hyperv1.SingleReplica)
+	config := &corev1.ConfigMap{}
+	w.must(w.Admin().Get(t.Context(), w.key("etcd-config"), config))
+	before := config.ResourceVersion
+	hcp := w.hcp(t.Context())
+	hcp.Status.Initialized = true
+	hcp.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	w.must(w.Admin().Status().Update(t.Context(), hcp))
+	w.must(w.start()(t.Context()))
+	w.must(w.Admin().Get(t.Context(), w.key("etcd-config"), config))
+	if config.ResourceVersion == before {
+		t.Error("the ConfigMap has not changed")
+	}
+	w.wants(names.Etcd, hyperv1.ControlPlaneComponentRolloutComplete, isTrue, hyperv1.AsExpectedReason, "")
+}
+
 // A component is not updated before its dependencies are rolled out.
 func TestUpgradeFollowsTheDependencies(t *testing.T) {
 	w := up(t, hyperv1.HighlyAvailable)

@@ -25,6 +25,7 @@ import (
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
+	opts.Status.Finalizer(hyperv1.ControlPlaneComponentsFinalizer, func(hcp *hyperv1.HostedControlPlane) bool { return hcp.Unreadable() == "" })
 	all := handler.EnqueueRequestsFromMapFunc(neighbours(opts.Client))
 	ours := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return c.Builder(mgr).
@@ -70,7 +71,7 @@ func inputsChanged() predicate.Predicate {
 		return !slices.Equal(before.Finalizers, after.Finalizers) ||
 			before.Status.ControlPlaneEndpoint != after.Status.ControlPlaneEndpoint ||
 			!equality.Semantic.DeepEqual(before.Status.Initialization, after.Status.Initialization) ||
-			!equality.Semantic.DeepEqual(before.Status.SecretEncryption, after.Status.SecretEncryption) ||
+			!equality.Semantic.DeepEqual(before.Status.SecretEncryptionRecord, after.Status.SecretEncryptionRecord) ||
 			turned(hyperv1.ConfigOperatorReconciliationSucceeded) || turned(hyperv1.EtcdAvailable) || turned(hyperv1.KubeletServingCertificatesSigned) ||
 			ptr.Deref(before.Status.NodeCount, 0) > 0 != (ptr.Deref(after.Status.NodeCount, 0) > 0)
 	}}

@@ -25,6 +25,9 @@ type statusPart struct {
 	VersionStatus       *versions                          `json:"versionStatus,omitempty"`
 	ControlPlaneVersion *hyperv1.ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
 	KubeletVerification hyperv1.KubeletVerification        `json:"kubeletVerification,omitempty"`
+	// Deprecated fields, for clients that use them.
+	ReleaseImage                   string       `json:"releaseImage,omitempty"`
+	LastReleaseImageTransitionTime *metav1.Time `json:"lastReleaseImageTransitionTime,omitempty"`
 }
 
 type versions struct {
@@ -37,6 +40,10 @@ func fields(hcp *hyperv1.HostedControlPlane) any {
 	part := statusPart{ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification}
 	if v := hcp.Status.VersionStatus; v != nil {
 		part.VersionStatus = &versions{Desired: v.Desired, History: v.History, ObservedGeneration: v.ObservedGeneration}
+		part.ReleaseImage = v.Desired.Image
+		if len(v.History) > 0 {
+			part.LastReleaseImageTransitionTime = &v.History[0].StartedTime
+		}
 	}
 	return part
 }

@@ -19,6 +19,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/metrics"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -47,6 +48,9 @@ const (
 	// left alone after a defragmentation before the next one.
 	interval = 10 * time.Minute
 	pause    = time.Minute
+	// firstCheck is when the members are checked after the start of the operator. A check also measures the databases, so that
+	// a restart does not leave a long gap in their metrics.
+	firstCheck = time.Minute
 	// statusTimeout is how long the members may take to report their status, and
 	// copyTimeout how long a defragmentation may take: minutes for the largest database.
 	statusTimeout = 15 * time.Second
@@ -110,8 +114,8 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _
 	}
 	last, known := r.checked[key]
 	if !known {
-		last = now
-		r.checked[key] = now
+		last = now.Add(firstCheck - interval)
+		r.checked[key] = last
 	}
 	if left := interval - now.Sub(last); left > 0 {
 		return nil, reconcile.Skip(left)
@@ -146,7 +150,9 @@ func (r *Reconciler) maintainOne(ctx context.Context, hcp *hyperv1.HostedControl
 	if err != nil {
 		return false, err
 	}
-	measure(hcp.Namespace, members)
+	for _, m := range members {
+		metrics.EtcdMember(hcp, m.name, m.DbSize, m.DbSizeInUse, m.DbSizeQuota)
+	}
 	if !agree(members) {
 		return false, errors.New("its members do not all follow the same leader")
 	}

@@ -83,9 +83,10 @@ func New(opts Options) *Controller {
 		},
 		Store: opts.Status, Conditions: []string{hyperv1.EtcdDataEncryptionUpToDate},
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
-			return statusPart{SecretEncryption: hcp.Status.SecretEncryption}
+			return statusPart{SecretEncryption: secretencryption.Status(hcp.Status.SecretEncryptionRecord), SecretEncryptionRecord: hcp.Status.SecretEncryptionRecord}
 		},
-		Status: summarize,
+		Spacing: reconcile.DefaultSpacing,
+		Status:  summarize,
 		Resync: func(s *scope) time.Duration {
 			if s.hcp.Spec.SecretEncryption == nil || !s.moving() {
 				return 0
@@ -127,7 +128,7 @@ var changed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	relevant := func(obj client.Object) any {
 		hcp := obj.(*hyperv1.HostedControlPlane)
 		return []any{
-			hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.SecretEncryption,
+			hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.SecretEncryptionRecord,
 			meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable),
 		}
 	}
@@ -152,7 +153,7 @@ type scope struct {
 	paused    bool
 }
 
-func (s *scope) status() *hyperv1.SecretEncryptionStatus { return s.hcp.Status.SecretEncryption }
+func (s *scope) status() *hyperv1.SecretEncryptionRecord { return s.hcp.Status.SecretEncryptionRecord }
 
 // moving is true while a stage is in progress.
 func (s *scope) moving() bool {
@@ -179,8 +180,8 @@ func (r *Reconciler) plan(_ context.Context, s *scope) error {
 		return nil
 	}
 	before := s.status()
-	s.hcp.Status.SecretEncryption = secretencryption.Next(before, s.facts)
-	if before != nil && !reflect.DeepEqual(before, s.hcp.Status.SecretEncryption) {
+	s.hcp.Status.SecretEncryptionRecord = secretencryption.Next(before, s.facts)
+	if before != nil && !reflect.DeepEqual(before, s.hcp.Status.SecretEncryptionRecord) {
 		s.facts.RolledOut = false // with what follows now
 	}
 	return nil
@@ -188,5 +189,6 @@ func (r *Reconciler) plan(_ context.Context, s *scope) error {
 
 // statusPart has the fields of the status that this controller writes.
 type statusPart struct {
-	SecretEncryption *hyperv1.SecretEncryptionStatus `json:"secretEncryption,omitempty"`
+	SecretEncryption       *hyperv1.SecretEncryptionStatus `json:"secretEncryption,omitempty"`
+	SecretEncryptionRecord *hyperv1.SecretEncryptionRecord `json:"secretEncryptionRecord,omitempty"`
 }

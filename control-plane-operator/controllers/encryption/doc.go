@@ -3,7 +3,7 @@
 //
 //	facts       the keys in the spec, the configuration, and the API servers that run it
 //	re-encrypt  only in its stage: rewrite for some seconds, then gather the facts again
-//	plan        ─► status.secretEncryption, advance one stage if all API servers have the last one
+//	plan        ─► status.secretEncryptionRecord, advance one stage if all API servers have the last one
 //
 // The components controller writes the configuration from this status. So a stage is recorded before an API server
 // reaches it.

@@ -14,6 +14,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/reencryption"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/kubeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -103,7 +104,7 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) (client.Client, error)
 		return nil, reconcile.Wait(interval, hyperv1.WaitingForKubeAPIServerReason, "waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
 	}
 	secret := &corev1.Secret{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret); err != nil {
+	if err := certsecret.Get(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret); err != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", names.ControlPlaneOperatorKubeconfig, err)
 	}
 	config, err := kubeconfig.Config(secret.Data[names.AdminKubeconfigFile])

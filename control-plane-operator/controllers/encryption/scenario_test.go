@@ -49,7 +49,7 @@ func TestKeyChangesInStages(t *testing.T) {
 		t.Errorf("the key changed by %v, want %v", got, want)
 	}
 	w.encrypted("two")
-	st := w.hcp(t.Context()).Status.SecretEncryption
+	st := w.hcp(t.Context()).Status.SecretEncryptionRecord
 	if st.ActiveKey.Name != "two" || st.TargetKey != nil || st.History[0].From.Name != "one" || st.History[0].State != hyperv1.SecretEncryptionMigrationCompleted {
 		t.Errorf("the status is %+v", st)
 	}
@@ -160,11 +160,11 @@ func TestMissingKeyIsReportedAndChangesNothing(t *testing.T) {
 func TestConfigurationDeletedBeforeTheRecordIsReported(t *testing.T) {
 	w, _ := running(t)
 	hcp := w.hcp(t.Context())
-	hcp.Status.SecretEncryption = nil
+	hcp.Status.SecretEncryptionRecord = nil
 	w.must(w.Admin().Status().Update(t.Context(), hcp))
 	w.must(w.Admin().Delete(t.Context(), secret(kubeapiserver.EncryptionSecret, nil)))
 	w.must(w.start()(t.Context()))
-	if c := w.condition(); c.Status != metav1.ConditionFalse || c.Reason != hyperv1.EncryptionUnknownReason || w.hcp(t.Context()).Status.SecretEncryption != nil {
+	if c := w.condition(); c.Status != metav1.ConditionFalse || c.Reason != hyperv1.EncryptionUnknownReason || w.hcp(t.Context()).Status.SecretEncryptionRecord != nil {
 		t.Errorf("the condition is %+v", c)
 	}
 }

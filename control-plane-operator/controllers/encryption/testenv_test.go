@@ -28,6 +28,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
@@ -74,7 +75,7 @@ func newTestEnv(t testing.TB) *testEnv {
 	hcp.UID = ""
 	hcp.Status.Conditions = []metav1.Condition{{Type: hyperv1.KubeAPIServerAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, LastTransitionTime: metav1.Now()}}
 	status := hcp.Status
-	w.Create(t, hcp, secret(names.ControlPlaneOperatorKubeconfig, map[string]string{names.AdminKubeconfigFile: someKubeconfig}))
+	w.Create(t, hcp, secret(certsecret.ControlPlaneOperator, map[string]string{certsecret.Key(names.ControlPlaneOperatorKubeconfig, names.AdminKubeconfigFile): someKubeconfig}))
 	hcp = w.hcp(t.Context())
 	hcp.Status = status
 	w.must(w.Admin().Status().Update(t.Context(), hcp))
@@ -180,7 +181,7 @@ func (w *testEnv) pods(ctx context.Context) []corev1.Pod {
 // a time.
 func (w *testEnv) others(ctx context.Context) error {
 	hcp := w.hcp(ctx)
-	if hcp.Status.SecretEncryption == nil && hcp.Spec.SecretEncryption != nil {
+	if hcp.Status.SecretEncryptionRecord == nil && hcp.Spec.SecretEncryption != nil {
 		return nil
 	}
 	env := targettest.Env()

@@ -21,6 +21,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/metrics"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -115,6 +116,7 @@ func (r *Reconciler) controller() *Controller {
 		},
 		Phase: func(*scope) []reconcile.Step[*scope] { return steps },
 		Store: r.Status, Conditions: ours, Fields: fields,
+		Spacing: reconcile.DefaultSpacing, Prompt: []string{hyperv1.KubeAPIServerAvailable},
 		Status: summarize,
 		Resync: func(s *scope) time.Duration {
 			if s.hcp.Status.Ready {
@@ -234,9 +236,11 @@ func (r *Reconciler) queryServer(ctx context.Context, hcp *hyperv1.HostedControl
 		return answer{}, err
 	}
 	if by.problem != nil {
+		metrics.API(hcp, false, 0)
 		return answer{kubeconfig: by, problem: by.problem}, nil
 	}
-	health := by.queryHealth(ctx, leftOut(hcp)...)
+	health := by.queryHealth(ctx, r.Clock, leftOut(hcp)...)
+	metrics.API(hcp, health.problem == nil, health.took)
 	health.kubeconfig = by
 	if health.problem != nil {
 		r.access.forget(client.ObjectKeyFromObject(hcp)) // it may have been renewed

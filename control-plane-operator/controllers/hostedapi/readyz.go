@@ -12,6 +12,7 @@ import (
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/utils/clock"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
@@ -37,6 +38,8 @@ type answer struct {
 	server, etcd *problem
 	// checks are the checks in the response of /readyz, with their results.
 	checks map[string]bool
+	// took is the time until the response of /readyz, with the connection; 0 if there was none.
+	took time.Duration
 	// version is empty if it could not be read.
 	version string
 }
@@ -46,18 +49,19 @@ type problem struct{ reason, message string }
 
 // queryHealth checks the readiness and the version of the API server. It opens new connections each time, as clients do.
 // Checks in without are excluded: the check of a missing plugin would take long.
-func (k *kubeconfig) queryHealth(ctx context.Context, without ...string) answer {
+func (k *kubeconfig) queryHealth(ctx context.Context, clk clock.PassiveClock, without ...string) answer {
 	defer utilnet.CloseIdleConnectionsFor(k.client.Transport)
 	query := "verbose"
 	for _, check := range without {
 		query += "&exclude=" + check
 	}
+	asked := clk.Now()
 	code, body, err := k.get(ctx, "readyz", query)
 	if err != nil {
 		p := connectionProblem(err, k.server.Host)
 		return answer{silent: true, problem: &p}
 	}
-	health := answer{checks: checks(body)}
+	health := answer{checks: checks(body), took: clk.Since(asked)}
 	if health.problem = k.evaluate(code, health.checks); health.problem != nil {
 		health.silent = isShuttingDown(health.checks)
 		return health
@@ -124,7 +128,7 @@ func (k *kubeconfig) evaluate(code int, checks map[string]bool) *problem {
 func leftOut(hcp *hyperv1.HostedControlPlane) []string {
 	enc := hcp.Spec.SecretEncryption
 	backup := enc != nil && enc.KMS != nil && enc.KMS.AWS != nil && enc.KMS.AWS.BackupKey != nil //nolint:staticcheck // deprecated, and in use where somebody still sets it
-	if backup || secretencryption.ReadsWithKMS(hcp.Status.SecretEncryption) {
+	if backup || secretencryption.ReadsWithKMS(hcp.Status.SecretEncryptionRecord) {
 		return []string{kubeapiserver.KMSCheck}
 	}
 	return nil

@@ -16,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -52,6 +54,37 @@ func TestStartOfAnAPIServerIsReported(t *testing.T) {
 	}
 	if *s.KubeConfig != (hyperv1.KubeconfigSecretRef{Name: names.AdminKubeconfig, Key: names.AdminKubeconfigFile}) {
 		t.Errorf("%+v", s.KubeConfig)
+	}
+}
+
+func TestHealthChecksAreMeasured(t *testing.T) {
+	ready := func() float64 {
+		t.Helper()
+		families, err := metrics.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "hypershift_cluster_api_ready" {
+				return f.GetMetric()[0].GetGauge().GetValue()
+			}
+		}
+		return -1
+	}
+	w := newTestEnv(t)
+	w.pass()
+	if got := ready(); got != 0 {
+		t.Errorf("before the API server exists, the metric is %v", got)
+	}
+	w.publish(w.api.kubeconfig())
+	w.pass()
+	if got := ready(); got != 1 {
+		t.Errorf("of an API server that is ready, the metric is %v", got)
+	}
+	w.api.Close()
+	w.pass()
+	if got := ready(); got != 0 {
+		t.Errorf("of an API server that does not respond, the metric is %v", got)
 	}
 }
 
@@ -392,22 +425,22 @@ func TestReadOnlyKMSKeyDoesNotMakeTheAPIServerUnavailable(t *testing.T) {
 	retained := done
 	retained.Stage = hyperv1.SecretEncryptionRetain
 	for name, c := range map[string]struct {
-		status hyperv1.SecretEncryptionStatus
+		status hyperv1.SecretEncryptionRecord
 		backup bool
 		fails  bool
 	}{
-		"the key that writes":                       {status: hyperv1.SecretEncryptionStatus{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{done}}, fails: true},
-		"the one before, which is retained":         {status: hyperv1.SecretEncryptionStatus{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{retained}}},
-		"one that writes in the next stage":         {status: hyperv1.SecretEncryptionStatus{ActiveKey: &aes, TargetKey: &two, History: []hyperv1.SecretEncryptionMigration{{State: hyperv1.SecretEncryptionMigrationInProgress, From: &aes, To: two, Stage: hyperv1.SecretEncryptionReadKey}}}},
-		"the only one of AWS, and it writes":        {status: hyperv1.SecretEncryptionStatus{ActiveKey: &aes, TargetKey: &two, History: []hyperv1.SecretEncryptionMigration{{State: hyperv1.SecretEncryptionMigrationInProgress, From: &aes, To: two, Stage: hyperv1.SecretEncryptionWriteKey}}}, fails: true},
-		"one that the user has read with as backup": {status: hyperv1.SecretEncryptionStatus{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{done}}, backup: true},
+		"the key that writes":                       {status: hyperv1.SecretEncryptionRecord{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{done}}, fails: true},
+		"the one before, which is retained":         {status: hyperv1.SecretEncryptionRecord{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{retained}}},
+		"one that writes in the next stage":         {status: hyperv1.SecretEncryptionRecord{ActiveKey: &aes, TargetKey: &two, History: []hyperv1.SecretEncryptionMigration{{State: hyperv1.SecretEncryptionMigrationInProgress, From: &aes, To: two, Stage: hyperv1.SecretEncryptionReadKey}}}},
+		"the only one of AWS, and it writes":        {status: hyperv1.SecretEncryptionRecord{ActiveKey: &aes, TargetKey: &two, History: []hyperv1.SecretEncryptionMigration{{State: hyperv1.SecretEncryptionMigrationInProgress, From: &aes, To: two, Stage: hyperv1.SecretEncryptionWriteKey}}}, fails: true},
+		"one that the user has read with as backup": {status: hyperv1.SecretEncryptionRecord{ActiveKey: &two, History: []hyperv1.SecretEncryptionMigration{done}}, backup: true},
 	} {
 		hcp := &hyperv1.HostedControlPlane{}
-		hcp.Status.SecretEncryption = &c.status
+		hcp.Status.SecretEncryptionRecord = &c.status
 		if c.backup {
 			hcp.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{KMS: &hyperv1.KMSSpec{AWS: &hyperv1.AWSKMSSpec{BackupKey: &hyperv1.AWSKMSKeyEntry{ARN: one.Name}}}} //nolint:staticcheck // deprecated, and in use where somebody still sets it
 		}
-		got := k.queryHealth(t.Context(), leftOut(hcp)...).problem
+		got := k.queryHealth(t.Context(), clock.RealClock{}, leftOut(hcp)...).problem
 		if (got != nil) != c.fails || got != nil && !strings.HasSuffix(got.message, "these checks fail: kms-providers") {
 			t.Errorf("%s: the problem is %+v", name, got)
 		}

@@ -16,6 +16,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -42,7 +43,7 @@ var nodeAuthorities = part{
 // authorities returns the authorities that nodes trust, with their revision.
 func (r *Reconciler) authorities(ctx context.Context, s *scope) (map[string]string, error) {
 	clients := &corev1.ConfigMap{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeletClientCA}, clients); client.IgnoreNotFound(err) != nil {
+	if err := certsecret.GetBundle(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeletClientCA}, clients); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", names.KubeletClientCA, err)
 	}
 	data := map[string]string{}
@@ -74,7 +75,7 @@ func (r *Reconciler) signAuthorities(ctx context.Context, s *scope, data map[str
 	var by *pki.Authority
 	for _, name := range []string{names.KubeletClientSigner, names.RootCA} {
 		secret := &corev1.Secret{}
-		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, secret); client.IgnoreNotFound(err) != nil {
+		if err := certsecret.Get(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, secret); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("reading Secret %s: %w", name, err)
 		}
 		signer, err := pki.DecodeSigner(secret.Data)
@@ -102,7 +103,7 @@ func (r *Reconciler) publishServer(ctx context.Context, s *scope, data map[strin
 		return nil // nodes accept only what is signed
 	}
 	secret := &corev1.Secret{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.RootCA}, secret); err != nil {
+	if err := certsecret.Get(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.RootCA}, secret); err != nil {
 		return fmt.Errorf("reading Secret %s: %w", names.RootCA, err)
 	}
 	signer, err := pki.DecodeSigner(secret.Data)

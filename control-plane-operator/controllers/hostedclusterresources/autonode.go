@@ -1,6 +1,7 @@
 package hostedclusterresources
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -119,13 +120,18 @@ const karpenterInterval = 10 * time.Second
 // ensureAutoNode applies what Karpenter needs in the hosted cluster, and reports whether nodes are created on demand. What is
 // missing delays only these nodes: it is no error of the other objects.
 func (r *Reconciler) ensureAutoNode(ctx context.Context, s *scope) error {
-	if s.hcp.Spec.AutoNode.Karpenter() == nil {
-		meta.RemoveStatusCondition(&s.hcp.Status.Conditions, hyperv1.AutoNodeEnabled)
-		return nil
+	reconcileNodes := r.autoNodeCondition
+	if s.hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] == yes {
+		reconcileNodes = r.removeAutoNode
 	}
-	c, err := r.autoNodeCondition(ctx, s)
+	c, err := reconcileNodes(ctx, s)
 	if err != nil {
 		return err
+	}
+	if c.Status == "" {
+		s.hcp.Status.AutoNode = nil
+		meta.RemoveStatusCondition(&s.hcp.Status.Conditions, hyperv1.AutoNodeEnabled)
+		return nil
 	}
 	if c.Status != metav1.ConditionTrue {
 		s.requeueAfter(karpenterInterval)
@@ -135,7 +141,31 @@ func (r *Reconciler) ensureAutoNode(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// removeAutoNode deletes the nodes on demand after spec.autoNode was removed, with the NodePools that would create them again.
+// Karpenter drains each node. The condition is empty when nothing is left.
+func (r *Reconciler) removeAutoNode(ctx context.Context, s *scope) (c metav1.Condition, err error) {
+	left := &cloudResources{}
+	if err := left.listNodes(ctx, s.hosted.client); err != nil || left.empty() {
+		return c, err
+	}
+	if err := left.removeNodes(ctx, s.hosted.client, true); err != nil {
+		return c, err
+	}
+	var remaining []string
+	for _, l := range left.leftovers() {
+		remaining = append(remaining, l.String())
+	}
+	return metav1.Condition{
+		Status: metav1.ConditionFalse, Reason: hyperv1.CloudResourcesRemainingReason,
+		Message: "spec.autoNode was removed: waiting until Karpenter has drained and removed " + cmp.Or(summarize(remaining), "the NodePools"),
+	}, nil
+}
+
+// autoNodeCondition applies what Karpenter needs, and returns the condition AutoNodeEnabled. It is empty without spec.autoNode.
 func (r *Reconciler) autoNodeCondition(ctx context.Context, s *scope) (c metav1.Condition, err error) {
+	if s.hcp.Spec.AutoNode.Karpenter() == nil {
+		return c, nil
+	}
 	no := func(reason, format string, args ...any) (metav1.Condition, error) {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}, nil
 	}

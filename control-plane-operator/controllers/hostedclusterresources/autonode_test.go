@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/nodeinstance"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -70,7 +70,7 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	running := instances{"i-0a": nodeName, "i-0b": otherNode}
-	a.reconciler.Instances = func(context.Context, *hyperv1.HostedControlPlane) (nodeinstance.API, error) { return running, nil }
+	a.reconciler.Instances = func(context.Context, *hyperv1.HostedControlPlane) (instance.DescribeAPI, error) { return running, nil }
 	a.onDemand()
 	for range 10 {
 		a.reconcileOnce()
@@ -167,6 +167,45 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	a.must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
 	if !meta.IsStatusConditionTrue(hcp.Status.Conditions, destroyed) {
 		t.Errorf("nothing is left, and the conditions are %v", hcp.Status.Conditions)
+	}
+}
+
+// Without spec.autoNode, Karpenter drains and terminates its nodes: nothing sets the time after which it would not wait for pods.
+func TestRemovedAutoNodeDrainsItsNodes(t *testing.T) {
+	t.Parallel()
+	a := startAPIServer(t)
+	a.reconciler.Instances = func(context.Context, *hyperv1.HostedControlPlane) (instance.DescribeAPI, error) {
+		return instances{"i-0a": nodeName}, nil
+	}
+	a.onDemand()
+	for range 10 {
+		a.reconcileOnce()
+	}
+	master := a.client(a.as("test", masterGroup))
+	a.claim(a.client(a.as(names.KarpenterUser)), "default-1", "i-0a")
+	a.update(func(hcp *hyperv1.HostedControlPlane) {
+		metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.AutoNodeRemovedAnnotation, yes)
+	})
+	for range 2 {
+		a.reconcileOnce()
+	}
+	a.expectAutoNode(hyperv1.CloudResourcesRemainingReason)
+	pools, claims := listOf(nodePoolKind), listOf(nodeClaimKind)
+	a.must(master.List(t.Context(), pools))
+	a.must(master.List(t.Context(), claims))
+	if len(pools.Items) != 0 {
+		t.Errorf("%d NodePools are left, and would create nodes", len(pools.Items))
+	}
+	if len(claims.Items) != 1 || claims.Items[0].GetDeletionTimestamp() == nil || claims.Items[0].GetAnnotations()[karpenterTermination] != "" {
+		t.Fatalf("the NodeClaim is not being deleted in the usual way: %v", claims.Items)
+	}
+	claims.Items[0].SetFinalizers(nil) // Karpenter has terminated the instance
+	a.must(master.Update(t.Context(), &claims.Items[0]))
+	a.reconcileOnce()
+	hcp := &hyperv1.HostedControlPlane{}
+	a.must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
+	if c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AutoNodeEnabled); c != nil || hcp.Status.AutoNode != nil {
+		t.Errorf("nothing is left, and the status has %+v and counts %+v", c, hcp.Status.AutoNode)
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/nodeinstance"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 )
 
 // Instances returns a client of EC2 with the role of Karpenter, which may describe instances.
-type Instances func(context.Context, *hyperv1.HostedControlPlane) (nodeinstance.API, error)
+type Instances func(context.Context, *hyperv1.HostedControlPlane) (instance.DescribeAPI, error)
 
 // claimedMachines returns the nodes on demand in the form of Machines, for the checks that nodes of node pools have. The
 // addresses come from EC2: users of the hosted cluster can write a NodeClaim. There are none without an instance that runs and
@@ -31,7 +31,7 @@ func (r *Reconciler) claimedMachines(ctx context.Context, s *scope) ([]clusterv1
 	if err != nil {
 		return nil, fmt.Errorf("describing the instances of nodes on demand: %w", err)
 	}
-	running, err := nodeinstance.Describe(ctx, api, s.hcp.Spec.InfraID, ids)
+	running, err := instance.Describe(ctx, api, s.hcp.Spec.InfraID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (r *Reconciler) claimedMachines(ctx context.Context, s *scope) ([]clusterv1
 	return machines, nil
 }
 
-func machineOnDemand(c *nodeClaim, at nodeinstance.Instance) clusterv1.Machine {
+func machineOnDemand(c *nodeClaim, at instance.Instance) clusterv1.Machine {
 	m := clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Name: c.name, UID: c.uid, CreationTimestamp: metav1.NewTime(at.Launched)}}
 	m.Status.NodeRef.Name = c.node
 	add := func(kind clusterv1.MachineAddressType, addresses ...string) {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -69,7 +70,7 @@ func (r *Reconciler) introduced(ctx context.Context, s *scope) (time.Time, error
 	var since time.Time
 	for _, name := range []string{names.RootCA, names.KubeletClientSigner} {
 		secret := &corev1.Secret{}
-		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, secret); client.IgnoreNotFound(err) != nil {
+		if err := certsecret.Get(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, secret); client.IgnoreNotFound(err) != nil {
 			return since, fmt.Errorf("reading Secret %s: %w", name, err)
 		}
 		// A missing or invalid signer is not about to sign. The components controller reports it.

@@ -166,16 +166,16 @@ func (c *cloudResources) remove(ctx context.Context, hosted client.Client, nodes
 	if err := c.removeHolders(ctx, hosted, nodesRun); err != nil || !c.onlyNodes() {
 		return err // the controllers of volumes run on nodes
 	}
-	return c.removeNodes(ctx, hosted)
+	return c.removeNodes(ctx, hosted, false)
 }
 
 // karpenterTermination is the annotation with the time after which Karpenter terminates an instance although its node is not
 // drained yet.
 const karpenterTermination = "karpenter.sh/nodeclaim-termination-timestamp"
 
-// removeNodes deletes the NodePools of Karpenter, and then the nodes, without waiting for their pods: nothing of the cluster
-// remains. Karpenter deletes the launch templates with an EC2NodeClass after its last node.
-func (c *cloudResources) removeNodes(ctx context.Context, hosted client.Client) error {
+// removeNodes deletes the NodePools of Karpenter, and then the nodes. If they are not drained, Karpenter does not wait for their
+// pods. It deletes the launch templates with an EC2NodeClass after its last node.
+func (c *cloudResources) removeNodes(ctx context.Context, hosted client.Client, drain bool) error {
 	for _, objs := range [][]unstructured.Unstructured{c.pools, c.classes} {
 		for i := range objs {
 			if err := reconcile.Delete(ctx, hosted, &objs[i]); err != nil {
@@ -185,7 +185,7 @@ func (c *cloudResources) removeNodes(ctx context.Context, hosted client.Client) 
 	}
 	for i := range c.nodes {
 		claim := &c.nodes[i]
-		if claim.GetAnnotations()[karpenterTermination] == "" {
+		if !drain && claim.GetAnnotations()[karpenterTermination] == "" {
 			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, karpenterTermination, claim.GetCreationTimestamp().UTC().Format(time.RFC3339))
 			if err := hosted.Patch(ctx, claim, client.RawPatch(types.MergePatchType, []byte(patch))); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("annotating NodeClaim %s: %w", claim.GetName(), err)

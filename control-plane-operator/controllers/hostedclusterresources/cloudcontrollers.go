@@ -54,7 +54,7 @@ func (c *cloudControllers) canRun() bool {
 	})
 }
 
-// runs reports whether the controller with the Lease runs, on a node or beside the control plane. A controller on nodes without
+// runs reports whether the controller with the Lease runs, on a node or next to the control plane. A controller on nodes without
 // a Lease may run: not all elect a leader.
 func (c *cloudControllers) runs(ctx context.Context, lease string) (bool, error) {
 	if runs, known := c.known[lease]; known {

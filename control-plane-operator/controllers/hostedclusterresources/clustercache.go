@@ -16,6 +16,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/kubeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -50,7 +51,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 		return reconcile.Wait(0, hyperv1.WaitingForKubeAPIServerReason, "waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
 	}
 	secret := &corev1.Secret{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret)
+	err := certsecret.Get(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ControlPlaneOperatorKubeconfig}, secret)
 	if apierrors.IsNotFound(err) {
 		return reconcile.Wait(waitForSecret, hyperv1.WaitingForKubeconfigReason, "Secret %s does not exist", names.ControlPlaneOperatorKubeconfig)
 	}

@@ -118,6 +118,8 @@ func (r *Reconciler) controller() *Controller {
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
 			return statusPart{NodeCount: hcp.Status.NodeCount, AutoNode: hcp.Status.AutoNode, RemainingCloudResources: hcp.Status.RemainingCloudResources, NodeAccess: hcp.Status.NodeAccess}
 		},
+		Spacing:     reconcile.DefaultSpacing,
+		Prompt:      []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.KubeletServingCertificatesSigned, hyperv1.DataPlaneConnectionAvailable},
 		Summary:     summary,
 		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.invalidatePermissions(s, report) },
 		Classify:    classifier,

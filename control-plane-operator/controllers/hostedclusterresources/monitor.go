@@ -8,6 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/metrics"
 )
 
 // monitorInterval is how often a monitor checks the connection to nodes. A check is two requests to the hosted API server.
@@ -19,20 +22,41 @@ const monitorTimeout = 20 * time.Second
 
 // A nodeConnection is the last known state of the connection to the nodes of a hosted cluster.
 type nodeConnection struct {
-	mu        sync.Mutex
-	condition metav1.Condition
-	at        time.Time
+	mu   sync.Mutex
+	last connection
+	at   time.Time
+	// noNodes is true if the cluster has no nodes. The monitor may still run, and must not report that it reaches none.
+	noNodes bool
 	// unread is true for a result of the monitor that no reconcile has reported yet.
 	unread bool
 }
 
 // record stores the result of a check, and reports whether it differs from the one before.
-func (n *nodeConnection) record(c metav1.Condition, now time.Time, by checker) (changed bool) {
+func (n *nodeConnection) record(c connection, now time.Time, by checker) (changed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	changed = c.Status != n.condition.Status || c.Reason != n.condition.Reason
-	n.condition, n.at, n.unread = c, now, by == byMonitor && (changed || n.unread)
+	differs := func(a, b metav1.Condition) bool { return a.Status != b.Status || a.Reason != b.Reason }
+	changed = differs(c.toNodes, n.last.toNodes) || differs(c.fromNodes, n.last.fromNodes)
+	n.last, n.at, n.unread = c, now, by == byMonitor && (changed || n.unread)
 	return changed
+}
+
+// measure records a check in the metrics.
+func (n *nodeConnection) measure(hcp *hyperv1.HostedControlPlane, reachable bool, agents int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.noNodes {
+		metrics.Nodes(hcp, reachable, agents)
+	}
+}
+
+// setNodes records whether the cluster has nodes.
+func (n *nodeConnection) setNodes(hcp *hyperv1.HostedControlPlane, exist bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.noNodes = !exist; n.noNodes {
+		metrics.NoNodes(hcp)
+	}
 }
 
 // checker is what has checked the connection.
@@ -45,12 +69,12 @@ const (
 
 // recent returns the last result, if it need not be checked: no reconcile has reported it yet, or it is a good one that is not
 // older than the interval.
-func (n *nodeConnection) recent(now time.Time, interval time.Duration) (c metav1.Condition, recent bool) {
+func (n *nodeConnection) recent(now time.Time, interval time.Duration) (c connection, recent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	recent = n.unread || n.condition.Status == metav1.ConditionTrue && !now.After(n.at.Add(interval))
+	recent = n.unread || n.last.toNodes.Status == metav1.ConditionTrue && !now.After(n.at.Add(interval))
 	n.unread = false
-	return n.condition, recent
+	return n.last, recent
 }
 
 // ensureMonitor starts the monitor of the connection unless it runs, or the cluster has no nodes. Its events are those of a watch.
@@ -60,7 +84,7 @@ func (r *Reconciler) ensureMonitor(s *scope) {
 	}
 	hosted := s.hosted
 	r.openWatch(s, "connection", func(watch.EventType) bool { return true }, func(ctx context.Context) (watch.Interface, error) {
-		return r.monitor(ctx, hosted, monitorInterval), nil
+		return r.monitor(ctx, s.hcp.DeepCopy(), hosted, monitorInterval), nil
 	})
 }
 
@@ -77,7 +101,7 @@ func (m *connectionMonitor) ResultChan() <-chan watch.Event { return m.events }
 func (m *connectionMonitor) Stop() { m.cancel() }
 
 // monitor checks the connection until it is stopped.
-func (r *Reconciler) monitor(ctx context.Context, hosted *clusterConnection, interval time.Duration) *connectionMonitor {
+func (r *Reconciler) monitor(ctx context.Context, hcp *hyperv1.HostedControlPlane, hosted *clusterConnection, interval time.Duration) *connectionMonitor {
 	ctx, cancel := context.WithCancel(ctx)
 	m := &connectionMonitor{events: make(chan watch.Event), cancel: cancel}
 	go func() {
@@ -89,7 +113,7 @@ func (r *Reconciler) monitor(ctx context.Context, hosted *clusterConnection, int
 				return
 			case <-ticks.C:
 			}
-			if changed := r.check(ctx, hosted); !changed || ctx.Err() != nil {
+			if changed := r.check(ctx, hcp, hosted); !changed || ctx.Err() != nil {
 				continue
 			}
 			select {
@@ -104,9 +128,9 @@ func (r *Reconciler) monitor(ctx context.Context, hosted *clusterConnection, int
 
 // check checks the connection once, and reports whether the result differs from the one before. An API server that does not
 // respond is no evidence about nodes.
-func (r *Reconciler) check(ctx context.Context, hosted *clusterConnection) (changed bool) {
+func (r *Reconciler) check(ctx context.Context, hcp *hyperv1.HostedControlPlane, hosted *clusterConnection) (changed bool) {
 	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
 	defer cancel()
-	c, err := r.connection(ctx, hosted)
+	c, err := r.connection(ctx, hcp, hosted)
 	return err == nil && hosted.nodes.record(c, r.Clock.Now(), byMonitor)
 }

@@ -47,7 +47,7 @@ func desiredPermissions(_ *Reconciler, _ context.Context, s *scope) ([]client.Ob
 	if s.hcp.Spec.Networking.UsesPodNetworkOfRelease() {
 		files = append(files, "permissions-pod-network.yaml")
 	}
-	if secretencryption.Rewrites(s.hcp.Status.SecretEncryption) {
+	if secretencryption.Rewrites(s.hcp.Status.SecretEncryptionRecord) {
 		files = append(files, "permissions-encryption.yaml")
 	}
 	return assets(files...)

@@ -13,7 +13,7 @@ import (
 )
 
 // podIdentityWebhook registers the webhook that gives pods an identity in AWS, while there is a certificate for it. The webhook
-// runs beside the API server. A pod that is created while it does not respond gets no identity.
+// runs next to the API server. A pod that is created while it does not respond gets no identity.
 var podIdentityWebhook = part{
 	name:    names.PodIdentityWebhook,
 	kinds:   []client.ObjectList{&admissionregistrationv1.MutatingWebhookConfigurationList{}},

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
@@ -31,7 +32,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(relevantChanges)).
 		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(isRelevantSecret))).
 		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
-			return obj.GetName() == names.KubeletClientCA || obj.GetName() == names.KubeletServingCA
+			return slices.Contains([]string{certsecret.Bundles, names.KubeletClientCA, names.KubeletServingCA}, obj.GetName())
 		}))).
 		Watches(&routev1.Route{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Service{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
@@ -49,14 +50,14 @@ var relevantChanges = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 func relevant(hcp *hyperv1.HostedControlPlane) any {
 	return []any{
 		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, arrived(hcp), hcp.ServedAccess(),
-		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryption),
+		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryptionRecord),
 	}
 }
 
 // isRelevantSecret reports whether a Secret is a credential for the hosted cluster, or copied into it.
 func isRelevantSecret(obj client.Object) bool {
 	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||
-		slices.Contains([]string{names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.PodIdentityWebhookCertificate, names.PullSecret, names.AutoNode}, obj.GetName())
+		slices.Contains([]string{certsecret.ControlPlaneOperator, names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.PodIdentityWebhookCertificate, names.PullSecret, names.AutoNode}, obj.GetName())
 }
 
 func controlPlanes(ctx context.Context, c client.Client, namespace string) []ctrl.Request {

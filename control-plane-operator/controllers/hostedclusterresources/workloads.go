@@ -12,6 +12,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -82,7 +83,7 @@ func (r *Reconciler) konnectivityHost(ctx context.Context, s *scope) (target.Hos
 // konnectivityCertificate returns the content of the Secret with the certificate of the tunnels.
 func (r *Reconciler) konnectivityCertificate(ctx context.Context, s *scope) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KonnectivityAgentCertificate}, secret)
+	err := certsecret.Get(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KonnectivityAgentCertificate}, secret)
 	if apierrors.IsNotFound(err) {
 		return nil, reconcile.Wait(waitForSecret, hyperv1.WaitingForCertificateReason, "waiting for Secret %s with the certificate of the tunnels", names.KonnectivityAgentCertificate)
 	}
@@ -106,7 +107,7 @@ func (r *Reconciler) metricsServerCertificate(ctx context.Context, s *scope) (ma
 // kubeletAuthorities returns the authorities that sign the serving certificates of kubelets.
 func (r *Reconciler) kubeletAuthorities(ctx context.Context, s *scope) ([]byte, error) {
 	cm := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeletServingCA}, cm)
+	err := certsecret.GetBundle(ctx, r.Client, client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.KubeletServingCA}, cm)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", names.KubeletServingCA, err)
 	}

@@ -46,13 +46,12 @@ func (r *Reconciler) admit(ctx context.Context, want *routev1.Route, host string
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
 		return client.IgnoreNotFound(err) // the cache does not have it yet; its arrival triggers a reconcile
 	}
-	ours := func(i routev1.RouteIngress) bool { return i.RouterName == names.Router }
-	at := slices.IndexFunc(live.Status.Ingress, ours)
+	at := slices.IndexFunc(live.Status.Ingress, isOurs)
 	if at >= 0 && live.Status.Ingress[at].Host == want.Spec.Host && live.Status.Ingress[at].RouterCanonicalHostname == host {
 		return nil
 	}
 	changed := live.DeepCopy()
-	changed.Status.Ingress = append(slices.DeleteFunc(changed.Status.Ingress, ours), routev1.RouteIngress{
+	changed.Status.Ingress = append(slices.DeleteFunc(changed.Status.Ingress, isOurs), routev1.RouteIngress{
 		Host: want.Spec.Host, RouterName: names.Router, RouterCanonicalHostname: host, WildcardPolicy: routev1.WildcardPolicyNone,
 		Conditions: []routev1.RouteIngressCondition{{
 			Type: routev1.RouteAdmitted, Status: corev1.ConditionTrue, LastTransitionTime: ptr.To(metav1.NewTime(r.Clock.Now())),
@@ -64,3 +63,6 @@ func (r *Reconciler) admit(ctx context.Context, want *routev1.Route, host string
 	}
 	return nil
 }
+
+// isOurs is true for the admission by the router of the control plane.
+func isOurs(i routev1.RouteIngress) bool { return i.RouterName == names.Router }

@@ -20,7 +20,7 @@ func (r *Reconciler) checkConfiguration(_ context.Context, s *scope) error {
 	switch {
 	case !named:
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "spec.services has no entry for the APIServer")
-	case api.Type == hyperv1.Route && published.apiHostname == "":
+	case api.Type == hyperv1.Route && published.apiHostname == "" && published.public:
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as a Route without a hostname")
 	case !reachable(api):
 		return reconcile.Block(hyperv1.UnsupportedPublishingReason, "the APIServer is published as %s; use LoadBalancer, Route with a hostname, or NodePort with an address", api.Type)

@@ -70,7 +70,9 @@ func New(opts Options) *Controller {
 			}
 			return live
 		},
-		Store: opts.Status, Conditions: ours, Fields: fields,
+		Store: opts.Status, Conditions: ours, Fields: fields, Spacing: reconcile.DefaultSpacing,
+		// Both are constant in a new control plane. A change of the access mode is recorded by its step.
+		CanWait:     []string{"externalManagedControlPlane", "servedEndpointAccess"},
 		Status:      summarize,
 		NoLaterThan: func(s *scope) time.Duration { return s.pauseLeft },
 	}

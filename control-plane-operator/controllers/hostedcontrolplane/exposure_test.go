@@ -22,42 +22,37 @@ import (
 var modes = map[hyperv1.AWSEndpointAccessType]map[hyperv1.PublishingStrategyType][]string{
 	hyperv1.Public: {
 		hyperv1.LoadBalancer: {
-			"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing", "Service oauth-openshift", "Service router: balanced internet-facing",
-			"Route konnectivity-server konnectivity.demo.example.com: served", "Route oauth oauth.demo.example.com: served",
+			"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing", "Service router: balanced internet-facing",
+			"Route konnectivity-server konnectivity.demo.example.com: served",
 		},
 		hyperv1.Route: {
-			"Service konnectivity-server", "Service kube-apiserver", "Service oauth-openshift", "Service router: balanced internet-facing",
+			"Service konnectivity-server", "Service kube-apiserver", "Service router: balanced internet-facing",
 			"Route konnectivity-server konnectivity.demo.example.com: served", "Route kube-apiserver api.demo.example.com: served",
-			"Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com: served",
 		},
 	},
 	hyperv1.PublicAndPrivate: {
 		hyperv1.LoadBalancer: {
 			"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing cross-zone", "Service kube-apiserver-private: balanced internal cross-zone",
-			"Service oauth-openshift", "Service private-router: balanced internal cross-zone",
-			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com: served",
-			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal",
+			"Service private-router: balanced internal cross-zone",
+			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal",
 		},
 		hyperv1.Route: {
-			"Service konnectivity-server", "Service kube-apiserver", "Service oauth-openshift",
+			"Service konnectivity-server", "Service kube-apiserver",
 			"Service private-router: balanced internal cross-zone", "Service router: balanced internet-facing cross-zone",
 			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal", "Route kube-apiserver api.demo.example.com: served",
-			"Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Route oauth oauth.demo.example.com: served",
-			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal",
+			"Route kube-apiserver-internal api.demo.hypershift.local: served internal",
 		},
 	},
 	hyperv1.Private: {
 		hyperv1.LoadBalancer: {
-			"Service konnectivity-server", "Service kube-apiserver", "Service kube-apiserver-private: balanced internal cross-zone", "Service oauth-openshift",
+			"Service konnectivity-server", "Service kube-apiserver", "Service kube-apiserver-private: balanced internal cross-zone",
 			"Service private-router: balanced internal cross-zone",
 			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal",
-			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal", "Route oauth-private oauth.demo.example.com: served internal private",
 		},
 		hyperv1.Route: {
-			"Service konnectivity-server", "Service kube-apiserver", "Service oauth-openshift", "Service private-router: balanced internal cross-zone",
+			"Service konnectivity-server", "Service kube-apiserver", "Service private-router: balanced internal cross-zone",
 			"Route konnectivity-server konnectivity-server.apps.demo.hypershift.local: served internal",
 			"Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Route kube-apiserver-private api.demo.example.com: served internal private",
-			"Route oauth-internal oauth.apps.demo.hypershift.local: served internal", "Route oauth-private oauth.demo.example.com: served internal private",
 		},
 	},
 }
@@ -177,8 +172,8 @@ func TestManagementClusterWithItsOwnRouter(t *testing.T) {
 	w.servesRoutes = true
 	w.settle()
 	want := []string{
-		"Route konnectivity-server konnectivity.demo.example.com", "Route oauth oauth.demo.example.com",
-		"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing", "Service oauth-openshift",
+		"Route konnectivity-server konnectivity.demo.example.com",
+		"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing",
 	}
 	if d := cmp.Diff(want, w.exposed()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

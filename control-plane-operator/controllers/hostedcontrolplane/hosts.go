@@ -1,6 +1,7 @@
 package hostedcontrolplane
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -51,7 +52,7 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 func (r *Reconciler) apiEndpoint(ctx context.Context, s *scope) (hyperv1.APIEndpoint, error) {
 	switch {
 	case s.access.apiRoute:
-		return hyperv1.APIEndpoint{Host: s.access.apiHostname, Port: publishing.RouterPort}, nil
+		return hyperv1.APIEndpoint{Host: cmp.Or(s.access.apiHostname, names.LocalAPI(s.hcp.Name)), Port: publishing.RouterPort}, nil
 	case !s.access.public:
 		return hyperv1.APIEndpoint{Host: names.LocalAPI(s.hcp.Name), Port: apiPort}, nil
 	}
@@ -108,7 +109,7 @@ func (r *Reconciler) routeProblem(ctx context.Context, want *routev1.Route) (str
 	if live.Spec.Host != "" || len(live.Status.Ingress) > 0 {
 		return "", nil
 	}
-	return "Route " + want.Name + " has no host; set a hostname for it in spec.services", nil
+	return "Route " + want.Name + " has no host; set a hostname for it in spec.services of the HostedCluster, or dns.baseDomain", nil
 }
 
 // balancerHost returns the host of a Service's load balancer, or "".

@@ -61,7 +61,7 @@ func TestPublishingStrategies(t *testing.T) {
 		"a chosen node port":        {byNodePort("192.0.2.1", 31000), []string{"Service kube-apiserver: node port"}, target.Host{Name: "192.0.2.1", Port: 31000}},
 		"any node port":             {byNodePort("nodes.example.com", 0), []string{"Service kube-apiserver: node port"}, target.Host{Name: "nodes.example.com", Port: allocatedPort}},
 		"a Route": {byRoute("api.example.com"), []string{
-			"Route kube-apiserver api.example.com: served", "Route kube-apiserver-internal api.demo.hypershift.local: served internal", "Service kube-apiserver",
+			"Route kube-apiserver api.example.com: served", "Service kube-apiserver",
 		}, target.Host{Name: "api.example.com", Port: 443}},
 	}
 	tunnels := map[string]way{

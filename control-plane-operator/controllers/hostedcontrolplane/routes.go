@@ -12,20 +12,16 @@ import (
 // balanceAnnotation spreads the tunnels of the nodes over all servers.
 const balanceAnnotation = "haproxy.router.openshift.io/balance"
 
-// desiredRoutes returns the Routes of the control plane. Workers of a private cluster use the internal ones in every
-// mode. Konnectivity has only those of the paths that nodes use, because only they use it.
+// desiredRoutes returns the Routes of the control plane. The internal ones are for clients inside the VPC of the workers.
+// Konnectivity has only those of the paths that nodes use, because only they use it.
 func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	var out []client.Object
 	if a.apiRoute {
-		out = append(out, outside(hcp, a, names.KubeAPIServer, names.KubeAPIServer, a.apiHostname))
-		out = append(out, inside(hcp, names.KubeAPIServer+"-internal", names.KubeAPIServer, names.LocalAPI(hcp.Name)))
-	}
-	if how := a.services[hyperv1.OAuthServer]; how.Type == hyperv1.Route {
-		if a.public || how.Hostname() != "" {
-			out = append(out, outside(hcp, a, "oauth", names.OAuthServer, how.Hostname()))
+		if a.apiHostname != "" { // else the cluster is private and has a name in its local zone
+			out = append(out, outside(hcp, a, names.KubeAPIServer, names.KubeAPIServer, a.apiHostname))
 		}
 		if a.private {
-			out = append(out, inside(hcp, "oauth-internal", names.OAuthServer, names.LocalApp(hcp.Name, "oauth")))
+			out = append(out, inside(hcp, names.KubeAPIServer+"-internal", names.KubeAPIServer, names.LocalAPI(hcp.Name)))
 		}
 	}
 	if how := a.services[hyperv1.Konnectivity]; how.Type == hyperv1.Route {

@@ -19,10 +19,10 @@ import (
 const (
 	apiPort          = 6443
 	konnectivityPort = 8091
-	oauthPort        = 6443
 )
 
-// desiredServices returns the Services of the control plane.
+// desiredServices returns the Services of the control plane. There is none for logins, because releases of Kubernetes have
+// no OAuth server.
 func desiredServices(hcp *hyperv1.HostedControlPlane, a access, settings loadbalancers.Settings) []client.Object {
 	out := desiredByAccess(hcp, a)
 	for _, obj := range out {
@@ -38,11 +38,6 @@ func desiredByAccess(hcp *hyperv1.HostedControlPlane, a access) []client.Object 
 		apiServer(hcp, a),
 		byItself(a, a.services[hyperv1.Konnectivity],
 			clusterIP(hcp, names.KonnectivityServer, names.KubeAPIServer, konnectivityPort, intstr.FromInt32(konnectivityPort))),
-	}
-	if _, named := a.services[hyperv1.OAuthServer]; named {
-		oauth := clusterIP(hcp, names.OAuthServer, names.OAuthServer, oauthPort, intstr.FromInt32(oauthPort))
-		oauth.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyPreferDualStack)
-		out = append(out, oauth)
 	}
 	if a.private && !a.apiRoute {
 		out = append(out, internal(a, service(hcp, names.KubeAPIServerPrivate, names.KubeAPIServer, apiPort, intstr.FromString("client"))))

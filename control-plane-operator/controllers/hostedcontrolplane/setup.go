@@ -1,6 +1,8 @@
 package hostedcontrolplane
 
 import (
+	"slices"
+
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,12 +19,28 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	// Our own writes of the status must not lead to a reconcile.
 	spec := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, initialized(), nodesFollow())
 	c := New(opts)
+	opts.Status.Finalizer(hyperv1.HostedClusterFinalizer, func(*hyperv1.HostedControlPlane) bool { return true })
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(spec)).
 		Owns(&corev1.Service{}).
-		Owns(&routev1.Route{}).
+		Owns(&routev1.Route{}, builder.WithPredicates(notAdmitted())).
 		Owns(&hyperv1.AWSEndpointService{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(c)
+}
+
+// notAdmitted drops updates that consist in the admission of a Route by our router. This controller wrote it, and a reconcile
+// that the write triggers may still read the former status from the cache and write it again.
+func notAdmitted() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*routev1.Route).DeepCopy(), e.ObjectNew.(*routev1.Route).DeepCopy()
+		if !slices.ContainsFunc(after.Status.Ingress, isOurs) {
+			return true
+		}
+		for _, r := range []*routev1.Route{before, after} {
+			r.Status, r.ResourceVersion, r.ManagedFields = routev1.RouteStatus{}, "", nil
+		}
+		return !equality.Semantic.DeepEqual(before, after)
+	}}
 }
 
 // initialized passes that the API server has answered for the first time: the Service

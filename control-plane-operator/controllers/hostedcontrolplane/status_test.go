@@ -145,9 +145,12 @@ func TestInvalidPublishingIsReported(t *testing.T) {
 		reason string
 		word   string
 	}{
-		"type AWS without aws":        {func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS = nil }, hyperv1.PlatformConfigMissingReason, "spec.platform.aws"},
-		"no way to the API":           {func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil }, hyperv1.UnsupportedPublishingReason, "APIServer"},
-		"a Route without a name":      {api(byRoute("")), hyperv1.UnsupportedPublishingReason, "hostname"},
+		"type AWS without aws": {func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS = nil }, hyperv1.PlatformConfigMissingReason, "spec.platform.aws"},
+		"no way to the API":    {func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil }, hyperv1.UnsupportedPublishingReason, "APIServer"},
+		"a public Route without a name": {func(hcp *hyperv1.HostedControlPlane) {
+			api(byRoute(""))(hcp)
+			hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
+		}, hyperv1.UnsupportedPublishingReason, "hostname"},
 		"no way at all":               {api(hyperv1.ServicePublishingStrategy{Type: hyperv1.None}), hyperv1.UnsupportedPublishingReason, "published as None"},
 		"a node port nowhere":         {api(hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort}), hyperv1.UnsupportedPublishingReason, "NodePort with an address"},
 		"a node port for PrivateLink": {api(byNodePort("192.0.2.1", 0)), hyperv1.UnsupportedPublishingReason, "PrivateLink cannot offer"},
@@ -237,4 +240,22 @@ func TestDeletionWaitsForLoadBalancers(t *testing.T) {
 		w.must(pass(t.Context())) // the cloud controller does not run
 	}
 	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "load balancers")
+}
+
+// The router of a private cluster recognizes the API server by its name in the local zone.
+func TestAPrivateAPIServerNeedsNoHostName(t *testing.T) {
+	hcp := controlPlane(hyperv1.Private, hyperv1.Route)
+	publish(hcp, hyperv1.APIServer, byRoute(""))
+	w := newTestEnv(t, hcp)
+	w.settle()
+	w.wants(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	got := w.exposed()
+	if !slices.Contains(got, "Route kube-apiserver-internal api.demo.hypershift.local: served internal") || slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "Route kube-apiserver-private") }) {
+		t.Errorf("it is published by %v", got)
+	}
+	list := &hyperv1.HostedControlPlaneList{}
+	w.must(w.Admin().List(t.Context(), list))
+	if at := list.Items[0].Status.ControlPlaneEndpoint; at.Host != "api.demo.hypershift.local" || at.Port != 443 {
+		t.Errorf("clients use %+v", at)
+	}
 }

@@ -87,6 +87,7 @@ func New(opts Options) *Controller {
 		Scope: r.scope,
 		Phase: func(*scope) []reconcile.Step[*scope] { return steps },
 		Store: opts.Status, Conditions: []string{hyperv1.ExternalDNSReachable},
+		Spacing: reconcile.DefaultSpacing,
 		Status: func(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 			if len(s.names) == 0 {
 				conditions.Set(hyperv1.ExternalDNSReachable, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "spec.services has no host names")

@@ -88,6 +88,9 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 	}}
 	c := New(opts)
+	opts.Status.Finalizer(hyperv1.ControlPlaneOperatorFinalizer, func(hcp *hyperv1.HostedControlPlane) bool {
+		return hcp.Unreadable() == "" && hcp.Spec.Platform.AWS != nil && vpc(hcp) != ""
+	})
 	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).Complete(c)
 }
 
@@ -121,8 +124,16 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, s
 
 // checkPlatform checks that the VPC of the workers is known.
 func (r *Reconciler) checkPlatform(_ context.Context, s *scope) error {
-	if config := s.hcp.Spec.Platform.AWS.CloudProviderConfig; config == nil || config.VPC == "" {
+	if vpc(s.hcp) == "" {
 		return reconcile.Block(hyperv1.VPCNotNamedReason, "the HostedCluster names no VPC for its workers: set platform.aws.cloudProviderConfig.vpc")
 	}
 	return nil
+}
+
+// vpc returns the VPC of the workers on AWS, or "" if the HostedCluster does not name it.
+func vpc(hcp *hyperv1.HostedControlPlane) string {
+	if config := hcp.Spec.Platform.AWS.CloudProviderConfig; config != nil {
+		return config.VPC
+	}
+	return ""
 }

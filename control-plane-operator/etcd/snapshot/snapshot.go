@@ -19,12 +19,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -69,7 +73,31 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	logr.FromContextOrDiscard(ctx).Info("The snapshot is complete", "sha256", checksum)
+	log := logr.FromContextOrDiscard(ctx)
+	if err := record(ctx, c, o.namespace, clock.RealClock{}.Now()); err != nil {
+		// The snapshot is good. Only the metric of its age is not.
+		log.Info("The time of the snapshot is not recorded", "because", err.Error())
+	}
+	log.Info("The snapshot is complete", "sha256", checksum)
+	return nil
+}
+
+// record annotates the control plane with the time of the snapshot, from which the operator derives a metric.
+func record(ctx context.Context, c client.Client, namespace string, now time.Time) error {
+	planes := &metav1.PartialObjectMetadataList{}
+	planes.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedControlPlaneList"))
+	if err := c.List(ctx, planes, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("listing HostedControlPlanes: %w", err)
+	}
+	for i := range planes.Items {
+		hcp := &planes.Items[i]
+		hcp.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedControlPlane"))
+		before := hcp.DeepCopy()
+		metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, names.EtcdSnapshotTimeAnnotation, now.UTC().Format(time.RFC3339))
+		if err := c.Patch(ctx, hcp, client.MergeFrom(before)); err != nil {
+			return fmt.Errorf("annotating HostedControlPlane %s: %w", hcp.Name, err)
+		}
+	}
 	return nil
 }
 

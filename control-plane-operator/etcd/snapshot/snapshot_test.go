@@ -4,14 +4,22 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fixture/etcdserver"
 )
 
@@ -103,5 +111,23 @@ func TestEndpointOfTheSnapshot(t *testing.T) {
 				t.Errorf("it asks %s, want %s", o.endpoint(), c.want)
 			}
 		})
+	}
+}
+
+func TestTimeOfASnapshotIsRecorded(t *testing.T) {
+	hcp := &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: "demo", Annotations: map[string]string{"a": "b"}}}
+	scheme := runtime.NewScheme()
+	if err := hyperv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(hcp).Build()
+	if err := record(t.Context(), c, hcp.Namespace, time.Date(2026, 1, 2, 13, 0, 0, 0, time.FixedZone("CET", 3600))); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"a": "b", names.EtcdSnapshotTimeAnnotation: "2026-01-02T12:00:00Z"}; !maps.Equal(hcp.Annotations, want) {
+		t.Errorf("annotations %v, want %v", hcp.Annotations, want)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // builder is the program that installs Debian into a directory.
 const builder = "mmdebstrap"
 
-// arguments make the root small: nobody reads manuals on these machines.
+// arguments make the root small: these machines need no manuals.
 var arguments = []string{
 	"--variant=minbase", "--mode=root", "--format=directory", "--quiet",
 	`--aptopt=Acquire::Languages "none"`, `--aptopt=APT::Install-Recommends "false"`,

@@ -39,11 +39,11 @@ func adaptDeployment(t *controlplane.Target, d *appsv1.Deployment) error {
 	c := component.Container(pod, "manager")
 	t.InNamespace(c)
 	c.Env = slices.Insert(c.Env, 0, corev1.EnvVar{Name: "AWS_REGION", Value: t.AWS.Region})
-	c.Env = append(c.Env, t.AWSEndpoints...)
+	c.Env = append(c.Env, t.Egress...)
 
 	minter := component.Container(pod, "token-minter")
 	minter.Args = slices.Insert(minter.Args, 1, "--issuer="+t.IssuerURL)
 	minter.Args = append(minter.Args, "--role-arn="+string(t.AWS.RolesRef.NodePoolManagementARN), "--region="+t.AWS.Region)
-	minter.Env = slices.Clone(t.AWSEndpoints)
+	minter.Env = slices.Clone(t.Egress)
 	return nil
 }

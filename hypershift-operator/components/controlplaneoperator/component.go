@@ -39,6 +39,9 @@ func adaptDeployment(t *controlplane.Target, d *appsv1.Deployment) error {
 		c.Args = append(c.Args, "--check-load-balancers=false")
 	}
 	c.Args = append(c.Args, t.LoadBalancers.Args()...)
+	if t.Profiling {
+		c.Args = append(c.Args, "--profiling")
+	}
 	if t.ResyncPeriod != 0 && t.ResyncPeriod != awsx.ResyncPeriod {
 		c.Args = append(c.Args, "--resync-period="+t.ResyncPeriod.String())
 	}
@@ -47,7 +50,7 @@ func adaptDeployment(t *controlplane.Target, d *appsv1.Deployment) error {
 	}
 	if t.AWS != nil {
 		c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: t.AWS.Region})
-		c.Env = append(c.Env, t.AWSEndpoints...)
 	}
+	c.Env = append(c.Env, t.Egress...)
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/infraid"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/isolation"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
 // checkConfiguration blocks on everything that cannot work, with what to change.
@@ -113,7 +113,7 @@ func (r *Reconciler) conflicts(ctx context.Context, s *scope) (field.ErrorList, 
 	} else {
 		errs = append(errs, secrets...)
 	}
-	for _, host := range isolation.Hostnames(s.hc) {
+	for _, host := range isolation.Hostnames(s.hc, r.ServesRoutes) {
 		other, err := olderWith(ctx, r.Client, s.hc, hostnameIndex, host)
 		if err != nil {
 			return nil, err

@@ -33,6 +33,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
 // Options are what a Reconciler needs.
@@ -43,10 +44,13 @@ type Options struct {
 	Reader client.Reader
 	// Sources is the cache that reports changes of the user's Secrets and ConfigMaps. It
 	// has their metadata only.
-	Sources  cache.Cache
-	Scheme   *runtime.Scheme
-	Recorder events.EventRecorder
-	Clock    clock.PassiveClock
+	Sources cache.Cache
+	// Published is the cache that reports changes of the Secrets that control planes have
+	// for users. It has their metadata only.
+	Published cache.Cache
+	Scheme    *runtime.Scheme
+	Recorder  events.EventRecorder
+	Clock     clock.PassiveClock
 
 	// GenerateKey creates a key pair, PEM; webidentity.GenerateKey except in tests, which
 	// do not have the time.
@@ -64,15 +68,19 @@ type Options struct {
 	// ClusterAPIImage and CAPIProviderImage are those of Cluster API and of its
 	// AWS provider, which make the machines of clusters with node pools.
 	ClusterAPIImage, CAPIProviderImage string
-	// AWSEndpoints are environment variables with the endpoints of AWS, for the programs of
+	// Egress are environment variables with the endpoints of AWS and the proxy, for the programs of
 	// a control plane that call it. Empty for the usual endpoints.
-	AWSEndpoints []corev1.EnvVar
+	Egress []corev1.EnvVar
 
 	// Releases resolves the content of release images.
 	Releases release.Resolver
+	// Profiling makes the control-plane-operators serve profiles on loopback.
+	Profiling bool
 	// SkipLoadBalancerChecks is true if the management cluster cannot reach load balancers,
 	// so that the control-plane-operators do not check them.
 	SkipLoadBalancerChecks bool
+	// ServesRoutes is true if the management cluster serves Routes, as OpenShift does.
+	ServesRoutes bool
 	// LoadBalancers configures the Services of type LoadBalancer of control planes.
 	LoadBalancers loadbalancers.Settings
 	// RegistryOverrides replace registries of release images and their components, for the
@@ -149,12 +157,15 @@ func newReconciler(o Options) *Reconciler {
 type Controller = reconcile.Controller[*hyperv1.HostedCluster, *scope]
 
 // New returns the reconciler.
-func New(o Options) reconcile.Reconciler { return newReconciler(o).reconciler() }
+func New(o Options) reconcile.Reconciler {
+	r := newReconciler(o)
+	return r.afterOrphans(r.controller())
+}
 
-// reconciler deletes what a HostedCluster of the same name has left behind, and then
+// afterOrphans deletes what a HostedCluster of the same name has left behind, and then
 // reconciles the HostedCluster.
-func (r *Reconciler) reconciler() reconcile.Reconciler {
-	return reconcile.Sequence(r.orphans(), r.controller())
+func (r *Reconciler) afterOrphans(c *Controller) reconcile.Reconciler {
+	return reconcile.Sequence(r.orphans(), c)
 }
 
 // classify turns errors of steps into conditions. An error of the API server, such
@@ -219,7 +230,9 @@ func (r *Reconciler) controller() *Controller {
 			return live
 		},
 		FieldOwner: names.HypershiftOperator, Fields: func(hc *hyperv1.HostedCluster) any { return hc.Status },
-		Status: r.summarize, Classify: classify,
+		Spacing: reconcile.DefaultSpacing, Prompt: []string{hyperv1.HostedClusterAvailable},
+		CanWait: []string{"version", "controlPlaneVersion", "payloadArch", "controlPlaneEndpoint", "observedGeneration"},
+		Status:  r.summarize, Classify: classify,
 		Resync: func(*scope) time.Duration { return r.Resync }, NoLaterThan: noLaterThan,
 		MaxBackoff: 5 * time.Minute,
 		Workers:    workers,
@@ -288,7 +301,13 @@ func (r *Reconciler) deletionOf(s *scope) *teardown.Cluster {
 			{Name: "the pull secret", Copy: names.PullSecret, Ensure: func(ctx context.Context) error { return r.ensurePullSecret(ctx, s) }},
 			{Name: "the control-plane-operator", Ensure: func(ctx context.Context) error { return r.ensureOperator(ctx, s) }},
 		},
-		RunMachineControllers: func(ctx context.Context) error { return r.ensureWorkers(ctx, s) },
+		RunMachineControllers: func(ctx context.Context) error {
+			// The first node pool may be as new as the deletion, and the provider needs its Secret to start.
+			if err := r.ensureCredentials(ctx, s); err != nil {
+				return err
+			}
+			return r.ensureWorkers(ctx, s)
+		},
 	}
 	return s.deletion
 }
@@ -318,7 +337,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	if s.hcp != nil {
 		s.hc.Status.ControlPlaneEndpoint = s.hcp.Status.ControlPlaneEndpoint
 		s.hc.Status.Platform = s.hcp.Status.Platform
-		s.hc.Status.SecretEncryption = s.hcp.Status.SecretEncryption
+		s.hc.Status.SecretEncryption = secretencryption.Status(s.hcp.Status.SecretEncryptionRecord)
 		s.hc.Status.AutoNode = s.hcp.Status.AutoNode
 	}
 	f := &clusterconditions.Facts{
@@ -330,6 +349,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		f.Policies = r.PoliciesEnforced()
 	}
 	f.Evaluate()
+	s.hc.Status.ObservedGeneration = s.hc.Generation
 	if reason, message := f.AvailabilityChange(); reason != "" {
 		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, reason, "Reconcile", "%s", message)
 	}

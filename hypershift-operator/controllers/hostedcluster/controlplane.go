@@ -15,6 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/routes"
 )
 
 // checkRelease checks the releases before the control plane gets them.
@@ -28,15 +29,16 @@ func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
 	if s.releases.Images.Release == "" {
 		return clusterrelease.ErrNoRelease()
 	}
-	changed, err := r.apply.Apply(ctx, s.plane.Set("control-plane", &hyperv1.HostedControlPlaneList{}), desiredControlPlane(s))
+	changed, err := r.apply.Apply(ctx, s.plane.Set("control-plane", &hyperv1.HostedControlPlaneList{}), desiredControlPlane(s, r.ServesRoutes))
 	s.specApplied = err == nil && !changed
 	return err
 }
 
 // desiredControlPlane returns the HostedControlPlane without the fields that only
 // this operator uses.
-func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
+func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlane {
 	spec := userobjects.WithCopies(s.hc)
+	autoNode, removed := s.autoNode()
 	hcp := &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.plane.Name, Name: s.hc.Name, Annotations: s.plane.Annotations(), OwnerReferences: clusterapi.Owner(s.cluster)},
 		Spec: hyperv1.HostedControlPlaneSpec{
@@ -52,7 +54,7 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 			Platform:                         spec.Platform,
 			DNS:                              spec.DNS,
 			Networking:                       spec.Networking,
-			Services:                         spec.Services,
+			Services:                         s.services(servesRoutes),
 			ControllerAvailabilityPolicy:     spec.ControllerAvailabilityPolicy,
 			InfrastructureAvailabilityPolicy: spec.InfrastructureAvailabilityPolicy,
 			Etcd:                             spec.Etcd,
@@ -71,20 +73,19 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 			Tolerations:                      spec.Tolerations,
 			Labels:                           spec.Labels,
 			PausedUntil:                      ptr.To(notPaused),
-			AutoNode:                         spec.AutoNode,
+			AutoNode:                         autoNode,
 			Monitoring:                       spec.Monitoring,
 		},
 	}
 	if own := s.releases.Images.ControlPlane; own != "" {
 		hcp.Spec.ControlPlaneReleaseImage = &own
 	}
-	for _, key := range controlplane.PropagatedAnnotations() {
-		if value, ok := s.hc.Annotations[key]; ok {
-			hcp.Annotations[key] = value
-		}
-	}
+	maps.Copy(hcp.Annotations, controlplane.PropagatedAnnotations(s.hc.Annotations))
 	if s.autoscales() {
 		hcp.Annotations[hyperv1.ClusterAutoscalerAnnotation] = "true"
+	}
+	if removed {
+		hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] = "true"
 	}
 	maps.Copy(hcp.Annotations, s.releases.Digests(s.hcp))
 	delete(hcp.Annotations, hyperv1.MemoryLimitFactorAnnotation)
@@ -98,6 +99,16 @@ func desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 		aws.ResourceTags = withClusterTag(aws.ResourceTags, spec.InfraID)
 	}
 	return hcp
+}
+
+// services returns the services of the cluster with the host names of Routes. Nodes may still use a host name after the
+// access mode has changed to one without it.
+func (s *scope) services(servesRoutes bool) []hyperv1.ServicePublishingStrategyMapping {
+	services := routes.WithHosts(s.hc.Name, &s.hc.Spec, servesRoutes)
+	if s.hcp != nil {
+		routes.Keep(services, s.hcp.Spec.Services)
+	}
+	return services
 }
 
 // withClusterTag adds the tag that identifies the resources of the cluster. The

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 )
@@ -22,7 +24,7 @@ func TestEveryFieldOfTheSpecReachesTheHostedControlPlaneOrIsNamed(t *testing.T) 
 	hc := &hyperv1.HostedCluster{}
 	hc.Namespace, hc.Name = "clusters", "demo"
 	populate(reflect.ValueOf(&hc.Spec).Elem())
-	got := reflect.ValueOf(desiredControlPlane(&scope{hc: hc, plane: controlplane.NamespaceOf(hc)}).Spec)
+	got := reflect.ValueOf(desiredControlPlane(&scope{hc: hc, plane: controlplane.NamespaceOf(hc)}, false).Spec)
 	spec := reflect.TypeOf(hc.Spec)
 	for i := range spec.NumField() {
 		name := spec.Field(i).Name
@@ -40,6 +42,47 @@ func TestEveryFieldOfTheSpecReachesTheHostedControlPlaneOrIsNamed(t *testing.T) 
 		if _, ok := spec.FieldByName(name); !ok {
 			t.Errorf("notCopied names %s, which the spec does not have", name)
 		}
+	}
+}
+
+// The role of Karpenter stays until the control-plane-operator has reported that no node is left.
+func TestRemovedAutoNodeStaysUntilItsNodesAreGone(t *testing.T) {
+	enabled := &hyperv1.AutoNode{Provisioner: hyperv1.ProvisionerConfig{Name: hyperv1.ProvisionerKarpenter, Karpenter: &hyperv1.KarpenterConfig{
+		Platform: hyperv1.AWSPlatform, AWS: &hyperv1.KarpenterAWSConfig{RoleARN: "arn:aws:iam::222222222222:role/karpenter"},
+	}}}
+	condition := []metav1.Condition{{Type: hyperv1.AutoNodeEnabled, Status: metav1.ConditionFalse}}
+	for name, c := range map[string]struct {
+		spec       *hyperv1.AutoNode
+		inPlane    *hyperv1.AutoNode
+		asked      bool
+		conditions []metav1.Condition
+		kept       bool
+		removed    bool
+	}{
+		"never enabled":       {},
+		"enabled":             {spec: enabled, inPlane: enabled, conditions: condition, kept: true},
+		"enabled again":       {spec: enabled, inPlane: enabled, asked: true, conditions: condition, kept: true},
+		"just removed":        {inPlane: enabled, conditions: condition, kept: true, removed: true},
+		"not yet reported":    {inPlane: enabled, kept: true, removed: true},
+		"nodes are left":      {inPlane: enabled, asked: true, conditions: condition, kept: true, removed: true},
+		"no node is left":     {inPlane: enabled, asked: true},
+		"removed from both":   {},
+		"without provisioner": {spec: &hyperv1.AutoNode{}, inPlane: enabled, asked: true, conditions: condition, kept: true, removed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hc, hcp := &hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}
+			hc.Spec.AutoNode, hcp.Spec.AutoNode, hcp.Status.Conditions = c.spec, c.inPlane, c.conditions
+			if c.asked {
+				hcp.Annotations = map[string]string{hyperv1.AutoNodeRemovedAnnotation: "true"}
+			}
+			got := desiredControlPlane(&scope{hc: hc, hcp: hcp, plane: controlplane.NamespaceOf(hc)}, false)
+			if kept := got.Spec.AutoNode.Karpenter() != nil; kept != c.kept {
+				t.Errorf("the control plane has Karpenter: %v", kept)
+			}
+			if removed := got.Annotations[hyperv1.AutoNodeRemovedAnnotation] == "true"; removed != c.removed {
+				t.Errorf("the nodes are to be removed: %v", removed)
+			}
+		})
 	}
 }
 

@@ -99,7 +99,7 @@ func TestTheControlPlaneReleasePassesTheGatesOfTheRelease(t *testing.T) {
 		words  string
 	}{
 		"a minor version back":      {image: ownOlder, status: metav1.ConditionFalse, reason: hyperv1.UnsupportedUpgradeReason, words: "the control plane cannot go to version 1.34.1: a step back from 1.35.4"},
-		"another family":            {image: ownFamily, status: metav1.ConditionFalse, reason: hyperv1.UnsupportedUpgradeReason, words: "choose another spec.controlPlaneRelease.image"},
+		"another family":            {image: ownFamily, status: metav1.ConditionFalse, reason: hyperv1.UnsupportedVersionReason, words: "is one of OpenShift"},
 		"an image that is missing":  {image: "example.test/own:none", status: metav1.ConditionFalse, reason: hyperv1.ReleaseImageNotFoundReason, words: "choose another spec.controlPlaneRelease.image"},
 		"a version that is too new": {image: ownNewer, fail: func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(ownNewer, "1.40.0")) }, status: metav1.ConditionFalse, reason: hyperv1.UnsupportedVersionReason, words: "choose such a release in spec.controlPlaneRelease.image"},
 		"another architecture": {image: ownPatch, fail: func(r *fakerelease.Registry) {

@@ -324,19 +324,19 @@ func TestTheCopyOfAKeyIsKeptWhileSecretsMayBeEncryptedWithIt(t *testing.T) {
 	pass := w.start()
 	w.run(t, pass, 2)
 	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
-	record := func(st *hyperv1.SecretEncryptionStatus) {
+	record := func(st *hyperv1.SecretEncryptionRecord) {
 		t.Helper()
 		hcp := &hyperv1.HostedControlPlane{}
 		if !w.exists(t, hcp, w.object("demo")) {
 			t.Fatal("there is no control plane")
 		}
-		hcp.Status.SecretEncryption = st
+		hcp.Status.SecretEncryptionRecord = st
 		if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before, after := secretencryption.AESCBC("my-aes-key", []byte(old)), secretencryption.AESCBC("my-new-key", []byte(other))
-	record(&hyperv1.SecretEncryptionStatus{ActiveKey: &before})
+	record(&hyperv1.SecretEncryptionRecord{ActiveKey: &before})
 	w.Create(t, secret("clusters", "my-new-key", map[string]string{userobjects.EncryptionKeyKey: other}))
 	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key" })
 	w.run(t, pass, 2)
@@ -348,10 +348,10 @@ func TestTheCopyOfAKeyIsKeptWhileSecretsMayBeEncryptedWithIt(t *testing.T) {
 		t.Error("a key that may be needed has no copy")
 	}
 	hc := &hyperv1.HostedCluster{}
-	if !w.exists(t, hc, client.ObjectKey{Namespace: "clusters", Name: "demo"}) || hc.Status.SecretEncryption == nil || hc.Status.SecretEncryption.ActiveKey.Name != "my-aes-key" {
+	if !w.exists(t, hc, client.ObjectKey{Namespace: "clusters", Name: "demo"}) || hc.Status.SecretEncryption == nil || hc.Status.SecretEncryption.ActiveKey.AESCBC.SecretRef.Name != "my-aes-key" {
 		t.Errorf("the user sees %+v", hc.Status.SecretEncryption)
 	}
-	record(&hyperv1.SecretEncryptionStatus{ActiveKey: &after})
+	record(&hyperv1.SecretEncryptionRecord{ActiveKey: &after})
 	w.run(t, pass, 1)
 	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != "" {
 		t.Error("a key that is not needed has a copy")
@@ -406,7 +406,7 @@ func TestAnInvalidPullSecretIsReported(t *testing.T) {
 
 func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 	w := richTestEnv(t)
-	watches := watches{w.Admin()}
+	watches := watches{reader: w.Admin()}
 	object := func(namespace, name string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}

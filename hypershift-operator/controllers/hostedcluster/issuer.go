@@ -8,12 +8,16 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
 // ensureIssuer creates the key that signs the cluster's tokens, and publishes the
 // documents by which AWS verifies them.
 func (r *Reconciler) ensureIssuer(ctx context.Context, s *scope) error {
 	keys := oidc.SigningKeys{Cached: r.Client, Live: r.Reader, Generate: r.GenerateKey}
+	if s.hc.Annotations[hyperv1.SigningKeyTypeAnnotation] == hyperv1.SigningKeyTypeRSA {
+		keys.Generate = webidentity.GenerateRSAKey
+	}
 	secret, err := keys.Get(ctx, &s.hc.Spec, s.plane, s.objects)
 	if err != nil {
 		return err

@@ -120,6 +120,34 @@ func (w *testEnv) has(t testing.TB, obj client.Object, name string) bool {
 	return err == nil
 }
 
+// Otherwise its objects would be written twice. With machines they are needed at once.
+func TestAClusterWithoutMachinesIsPresentedWithItsAddress(t *testing.T) {
+	for name, with := range map[string]client.Object{"without machines": nil, "with a node pool": pool()} {
+		t.Run(name, func(t *testing.T) {
+			w := emptyTestEnv(t)
+			w.silent = true // no control-plane-operator reports an address
+			w.Create(t, pullSecret(), privateCluster())
+			if with != nil {
+				w.Create(t, with)
+			}
+			pass := w.start()
+			w.run(t, pass, 5)
+			if made := w.has(t, &clusterv1.Cluster{}, "demo-x"); made != (with != nil) {
+				t.Errorf("before the address is known, it is presented: %v", made)
+			}
+			w.silent = false
+			w.run(t, pass, 5)
+			cluster, infra := &clusterv1.Cluster{}, &infrav1.AWSCluster{}
+			if !w.has(t, cluster, "demo-x") || !w.has(t, infra, "demo") {
+				t.Fatal("it is not presented")
+			}
+			if want := names.LocalAPI("demo"); cluster.Spec.ControlPlaneEndpoint.Host != want || infra.Spec.ControlPlaneEndpoint.Host != want {
+				t.Errorf("presented at %+v and %+v, want %s", cluster.Spec.ControlPlaneEndpoint, infra.Spec.ControlPlaneEndpoint, want)
+			}
+		})
+	}
+}
+
 func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	w := emptyTestEnv(t)
 	w.Create(t, pullSecret(), privateCluster())
@@ -137,6 +165,15 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	if controllers() {
 		t.Error("controllers of machines run for a cluster that has no node pool")
 	}
+	credentials := func(when string, want bool) {
+		t.Helper()
+		for _, name := range []string{"cloud-controller-creds", names.NodeManagementCredentials} {
+			if w.has(t, &corev1.Secret{}, name) != want {
+				t.Errorf("%s: Secret %s exists: %v", when, name, !want)
+			}
+		}
+	}
+	credentials("no node pool", false)
 	if !w.has(t, &clusterv1.Cluster{}, "demo-x") || !w.has(t, &infrav1.AWSCluster{}, "demo") {
 		t.Error("the cluster is not shown to Cluster API")
 	}
@@ -145,6 +182,7 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	if !controllers() {
 		t.Error("nothing makes machines for the node pool")
 	}
+	credentials("the first node pool", true)
 	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +196,7 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	if controllers() {
 		t.Error("the last node pool is gone, and its controllers still run")
 	}
+	credentials("the last node pool is gone, and the cloud-controller-manager stays", true)
 }
 
 func TestTheClusterAutoscalerRunsWhileANodePoolScales(t *testing.T) {
@@ -341,7 +380,7 @@ func TestEveryAWSClientGetsTheEndpoints(t *testing.T) {
 	s := &scope{hc: privateCluster(), plane: controlplane.NamespaceOf(privateCluster())}
 	endpoint := corev1.EnvVar{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}
 	var got []string
-	for _, pod := range podsOf(t, newReconciler(Options{Scheme: scheme, AWSEndpoints: []corev1.EnvVar{endpoint}}), s) {
+	for _, pod := range podsOf(t, newReconciler(Options{Scheme: scheme, Egress: []corev1.EnvVar{endpoint}}), s) {
 		for _, c := range pod.Containers {
 			if slices.Contains(c.Env, endpoint) {
 				got = append(got, c.Image)

@@ -39,7 +39,7 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope) error {
 	if s.namespaceTerminating() {
 		return r.teardown.AwaitNamespace(ctx, r.deletionOf(s))
 	}
-	set, namespace := isolation.Namespace(s.hc)
+	set, namespace := isolation.Namespace(s.hc, s.services(r.ServesRoutes))
 	namespace.Annotations[teardown.RecordAnnotation] = r.teardown.Record(s.hc)
 	_, err := r.apply.Apply(ctx, set, namespace)
 	return err

@@ -53,9 +53,10 @@ func (r *Reconciler) desiredOperator(s *scope, image string) ([]client.Object, e
 // target is the target of the components that this operator runs for the control plane.
 func (r *Reconciler) target(s *scope, images map[string]string) *controlplane.Target {
 	return &controlplane.Target{
-		Namespace: s.plane, Pods: s.podSettings(), Images: images, Autoscaling: s.hc.Spec.Autoscaling, AWS: s.aws(), IssuerURL: s.hc.Spec.IssuerURL, AWSEndpoints: r.AWSEndpoints,
+		Namespace: s.plane, Pods: s.podSettings(), Images: images, Autoscaling: s.hc.Spec.Autoscaling, AWS: s.aws(), IssuerURL: s.hc.Spec.IssuerURL, Egress: r.Egress,
 		MetricsClientCA: r.MetricsClientCA, RegistryOverrides: r.RegistryOverrides, SkipLoadBalancerChecks: r.SkipLoadBalancerChecks,
 		LoadBalancers: r.LoadBalancers,
+		Profiling:     r.Profiling,
 		ResyncPeriod:  r.Resync,
 	}
 }

@@ -31,8 +31,8 @@ func TestDesiredOperator(t *testing.T) {
 	}{
 		"control-plane-operator": {plain, Options{}},
 		"control-plane-operator-configured": {configured, Options{
-			MetricsClientCA: []byte("authority"), RegistryOverrides: overrides, SkipLoadBalancerChecks: true,
-			AWSEndpoints:  []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}},
+			MetricsClientCA: []byte("authority"), RegistryOverrides: overrides, SkipLoadBalancerChecks: true, Profiling: true,
+			Egress:        []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://aws.test"}},
 			LoadBalancers: loadbalancers.Settings{Class: "eks.amazonaws.com/nlb", Annotations: map[string]string{loadbalancers.Subnets: "subnet-1,subnet-2"}},
 		}},
 	} {

@@ -201,6 +201,26 @@ func TestDeletionKeepsTheOperatorRunning(t *testing.T) {
 	w.wantGone(t, true)
 }
 
+// A pod that runs when the namespace is deleted delays its deletion.
+func TestTheOperatorIsStoppedBeforeTheNamespaceIsDeleted(t *testing.T) {
+	w := newTestEnv(t)
+	pass := w.start()
+	w.run(t, pass, 4)
+	w.remove(t, privateCluster())
+	w.run(t, pass, 10)
+	w.wantGone(t, true)
+	log := w.Calls.Log(0)
+	deleted := func(kind, name string) int {
+		return slices.IndexFunc(log, func(l string) bool {
+			return strings.HasPrefix(l, "delete ") && strings.Contains(l, kind) && strings.HasSuffix(l, name)
+		})
+	}
+	operator, ns := deleted("Deployment", names.ControlPlaneOperator), deleted("Namespace", plane)
+	if operator < 0 || ns < operator {
+		t.Errorf("the operator is deleted by write %d, the namespace by write %d: %q", operator, ns, log)
+	}
+}
+
 func TestErrorsOfRetentionAreReported(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()

@@ -138,7 +138,7 @@ func TestARejectedReleaseIsReported(t *testing.T) {
 		},
 		"it is too old": {
 			func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(firstRelease, "1.20.0")) },
-			metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, "which know Kubernetes 1.33 to 1.36, OpenShift 4.14 to 5.1", true,
+			metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, "which know Kubernetes 1.33 to 1.36: choose", true,
 		},
 		"nobody answers": {
 			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.Unreachable, "connection refused") },

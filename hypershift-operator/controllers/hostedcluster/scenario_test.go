@@ -357,6 +357,24 @@ func TestTokenIssuer(t *testing.T) {
 			t.Errorf("got %q, want %q", after, before)
 		}
 	})
+	t.Run("the key is RSA if the user wants it, and stays", func(t *testing.T) {
+		w := emptyTestEnv(t)
+		hc := privateCluster()
+		hc.Annotations = map[string]string{hyperv1.SigningKeyTypeAnnotation: hyperv1.SigningKeyTypeRSA}
+		w.Create(t, pullSecret(), hc)
+		pass := w.start()
+		w.run(t, pass, 1)
+		keys, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath)
+		discovery, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.DiscoveryPath)
+		if !strings.Contains(string(keys), `"kty":"RSA"`) || !strings.Contains(string(discovery), `["RS256"]`) {
+			t.Errorf("published are %s and %s", keys, discovery)
+		}
+		w.change(t, func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.SigningKeyTypeAnnotation) })
+		w.run(t, pass, 2)
+		if after, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); string(after) != string(keys) {
+			t.Errorf("got %s, want %s", after, keys)
+		}
+	})
 	t.Run("the user's key is used, and its documents are the user's", func(t *testing.T) {
 		w := emptyTestEnv(t)
 		private, public, err := webidentity.GenerateKey()

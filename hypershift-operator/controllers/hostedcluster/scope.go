@@ -104,7 +104,7 @@ func (s *scope) machinesPaused() bool {
 
 // machinesCluster is what package clusterapi needs to know.
 func (s *scope) machinesCluster() clusterapi.Cluster {
-	return clusterapi.Cluster{Plane: s.plane, InfraID: s.hc.Spec.InfraID, AWS: s.aws(), Paused: s.machinesPaused(), Object: s.cluster, ControlPlane: s.hcp}
+	return clusterapi.Cluster{Plane: s.plane, InfraID: s.hc.Spec.InfraID, AWS: s.aws(), Machines: s.workers, Paused: s.machinesPaused(), Object: s.cluster, ControlPlane: s.hcp}
 }
 
 // releaseCluster is what package clusterrelease needs to know.

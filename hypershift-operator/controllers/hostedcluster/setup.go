@@ -57,12 +57,15 @@ func byControlPlane(obj client.Object) []string {
 	return []string{names.ControlPlaneNamespace(obj.GetNamespace(), obj.GetName())}
 }
 
-func byHostname(obj client.Object) []string {
-	return isolation.Hostnames(obj.(*hyperv1.HostedCluster))
-}
-
 // indexes find the HostedClusters that want the same.
-var indexes = map[string]client.IndexerFunc{infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, hostnameIndex: byHostname, publishedsecrets.Index: publishedsecrets.IndexValues}
+func indexes(servesRoutes bool) map[string]client.IndexerFunc {
+	return map[string]client.IndexerFunc{
+		infraIDIndex: byInfraID, controlPlaneIndex: byControlPlane, publishedsecrets.Index: publishedsecrets.IndexValues,
+		hostnameIndex: func(obj client.Object) []string {
+			return isolation.Hostnames(obj.(*hyperv1.HostedCluster), servesRoutes)
+		},
+	}
+}
 
 const workers = 10
 
@@ -96,8 +99,8 @@ func AppliedObjects(others ...string) labels.Selector {
 func Setup(mgr ctrl.Manager, o Options) error {
 	o.MissingCRDs = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), clusterapi.Kinds()...)
 	r := newReconciler(o)
-	w := watches{o.Client}
-	for name, index := range indexes {
+	w := watches{o.Client, o.ServesRoutes}
+	for name, index := range indexes(o.ServesRoutes) {
 		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, name, index); err != nil {
 			return fmt.Errorf("indexing HostedClusters by %s: %w", name, err)
 		}
@@ -105,7 +108,8 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &hyperv1.HostedCluster{}, userobjects.Index, userobjects.IndexValues); err != nil {
 		return fmt.Errorf("indexing HostedClusters by %s: %w", userobjects.Index, err)
 	}
-	b := r.controller().Builder(mgr).
+	c := r.controller()
+	b := c.Builder(mgr).
 		For(&hyperv1.HostedCluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(w.conflictingClusters), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(requestForNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -135,7 +139,8 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	for _, src := range userobjects.Watches(r.Sources, w.requestsForSource) {
 		b = b.WatchesRawSource(src)
 	}
-	return b.Complete(r.reconciler())
+	b = b.WatchesRawSource(publishedsecrets.Watch(r.Published, w.requestsForNamespace))
+	return b.Complete(r.afterOrphans(c))
 }
 
 // quotaChanged ignores the status of a quota, which changes with every pod.
@@ -199,7 +204,10 @@ func requestForNodePool(_ context.Context, obj client.Object) []reconcile.Reques
 }
 
 // watches map objects to HostedClusters, which they list from the cache.
-type watches struct{ reader client.Reader }
+type watches struct {
+	reader       client.Reader
+	servesRoutes bool
+}
 
 // requestsForNamespace maps an AWSEndpointService, which another operator creates, to
 // the cluster with the control plane in its namespace.
@@ -216,7 +224,7 @@ func (w watches) enqueueAll(ctx context.Context, _ client.Object) []reconcile.Re
 // conflictingClusters maps a cluster to those that wait for its deletion.
 func (w watches) conflictingClusters(ctx context.Context, obj client.Object) []reconcile.Request {
 	var requests []reconcile.Request
-	for index, values := range indexes {
+	for index, values := range indexes(w.servesRoutes) {
 		for _, value := range values(obj) {
 			requests = append(requests, w.clusters(ctx, index, value)...)
 		}
@@ -241,8 +249,8 @@ func (w watches) enqueue(ctx context.Context, options ...client.ListOption) []re
 	return requests
 }
 
-// requestsForSource maps an object of a user to the clusters that name it, and a
-// Secret that a control plane publishes to its cluster.
+// requestsForSource maps an object of a user to the clusters that name it, and a Secret of a
+// control plane that its user has made, and that is published, to its cluster.
 func (w watches) requestsForSource(ctx context.Context, kind userobjects.Kind, obj client.Object) []reconcile.Request {
 	requests := w.clusters(ctx, userobjects.Index, userobjects.IndexValue(kind, obj))
 	if kind != userobjects.Secret {

@@ -30,6 +30,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -132,7 +133,7 @@ func emptyTestEnv(t testing.TB) *testEnv {
 		WithStatus: []client.Object{&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}, &appsv1.Deployment{}, &infrav1.AWSCluster{}},
 		Index: func(b *fake.ClientBuilder) {
 			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster).WithIndex(&hyperv1.HostedCluster{}, userobjects.Index, userobjects.IndexValues)
-			for name, values := range indexes {
+			for name, values := range indexes(false) {
 				b.WithIndex(&hyperv1.HostedCluster{}, name, values)
 			}
 		},
@@ -329,6 +330,7 @@ func (w *testEnv) reportHealthy(ctx context.Context, hcp *hyperv1.HostedControlP
 	es.Status.EndpointID, es.Status.SecurityGroupID = "vpce-1", "sg-1"
 	es.Status.DNSNames, es.Status.DNSZoneID = []string{"api.demo.hypershift.local"}, "Z1"
 	hcp.Status.Initialized = len(w.created) > 0
+	hcp.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: names.LocalAPI(hcp.Name), Port: 443}
 	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider, hyperv1.KubeAPIServerAvailable, hyperv1.EtcdAvailable} {
 		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}, w.clock.Now())
 	}

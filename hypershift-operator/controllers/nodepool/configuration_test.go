@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
+	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
 func TestJudge(t *testing.T) {

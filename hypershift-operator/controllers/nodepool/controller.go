@@ -114,6 +114,7 @@ func (r *Reconciler) controller() *Controller {
 			return live
 		},
 		FieldOwner: names.HypershiftOperator, Fields: func(np *hyperv1.NodePool) any { return np.Status },
+		Spacing: reconcile.DefaultSpacing, CanWait: []string{"replicas", "selector", "version", "nodesInfo"},
 		Status: r.summarize, Classify: classifier,
 		Resync: func(s *scope) time.Duration {
 			if len(s.np.Spec.Config)+len(s.np.Spec.TuningConfig) > 0 && !s.paused {

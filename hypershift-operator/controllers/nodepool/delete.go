@@ -38,7 +38,11 @@ func (r *Reconciler) deleteDeployment(ctx context.Context, s *scope) error {
 	if err := r.releaseUnmanaged(ctx, s); err != nil {
 		return err
 	}
-	return reconcile.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
+	again, err := r.checkInstances(ctx, s)
+	if err != nil {
+		return err
+	}
+	return reconcile.Wait(again, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
 }
 
 // refreshChildren reads past the cache if the cache has nothing to delete: an object that was just created may be missing in
@@ -101,7 +105,11 @@ func (r *Reconciler) deleteMachines(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.remaining() > 0 || len(s.machineSets) > 0 {
-		return reconcile.Wait(deletionPause, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
+		again, err := r.checkInstances(ctx, s)
+		if err != nil {
+			return err
+		}
+		return reconcile.Wait(again, hyperv1.NodePoolMachinesGoReason, "%s", s.leftWords())
 	}
 	return nil
 }

@@ -304,3 +304,14 @@ func TestMachinesAreGroupedByTheirState(t *testing.T) {
 		t.Errorf("%s: %s", reason, message)
 	}
 }
+
+func TestFiltersInMessagesHaveNoAddresses(t *testing.T) {
+	m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "workers-a"}}
+	got := remarkOf(m, "the instance", "InstanceProvisionFailed", `failed to create AWSMachine instance: failed to run machine "workers-a", `+
+		`no subnets available matching criteria [{0x133c75b9a720 [pending available] {}} {0x133c75b9a730 [subnet-0123456789abcdef0] {}}]`)
+	const want = `the instance: failed to create AWSMachine instance: failed to run machine "the machine", ` +
+		`no subnets available matching criteria [[pending available] [subnet-0123456789abcdef0]]`
+	if got.message != want {
+		t.Errorf("%s\nwant %s", got.message, want)
+	}
+}

@@ -179,11 +179,14 @@ var (
 	// ec2Answer matches an error of EC2 as the SDK prints it.
 	ec2Answer = regexp.MustCompile(`(?s)api error ([A-Za-z0-9.]+): (.*)`)
 	requestID = regexp.MustCompile(`(?i),? ?request ?id: [0-9a-f-]+`)
-	blanks    = regexp.MustCompile(`\s+`)
+	// filter matches a filter of EC2 as the AWS provider of Cluster API prints it: with the address of its name, not the name.
+	filter = regexp.MustCompile(`\{0x[0-9a-f]+ (\[[^\]]*\]) \{\}\}`)
+	blanks = regexp.MustCompile(`\s+`)
 )
 
 func tidy(m *clusterv1.Machine, message string) string {
 	message = strings.ReplaceAll(message, m.Name, "the machine")
 	message = requestID.ReplaceAllString(message, "")
+	message = filter.ReplaceAllString(message, "$1")
 	return strings.TrimSpace(blanks.ReplaceAllString(message, " "))
 }

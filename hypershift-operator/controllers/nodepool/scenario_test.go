@@ -38,7 +38,7 @@ func TestAPoolBecomesReadyAndThenWritesNothing(t *testing.T) {
 	got := w.pool(t).Status
 	got.Conditions = nil
 	want := hyperv1.NodePoolStatus{
-		Replicas: 2, Version: "1.36.3",
+		Replicas: 2, ObservedGeneration: 2, Version: "1.36.3",
 		Selector:  "cluster.x-k8s.io/cluster-name=" + infraID + ",cluster.x-k8s.io/deployment-name=workers,hypershift.openshift.io/nodePool=workers",
 		NodesInfo: hyperv1.NodesInfo{NodeVersions: []hyperv1.NodeVersion{{OCPVersion: "1.36.3", KubeletVersion: "v1.36.3", ReadyNodeCount: 2}}},
 	}

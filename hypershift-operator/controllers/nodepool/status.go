@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
 // summarize adds the conditions that are not those of one step, and the other fields of the status.
@@ -30,8 +31,11 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	b.rollout(s)
 	b.deletion(s)
 	b.ready(s, report)
+	b.reconciling()
+	b.stalled(s, report)
 
 	st := &s.np.Status
+	st.ObservedGeneration = s.np.Generation
 	st.Replicas = s.available()
 	st.NodesInfo = s.nodesInfo()
 	if s.hc != nil {
@@ -63,7 +67,11 @@ func (r *Reconciler) reportCause(s *scope, b conditionBuilder) {
 
 // unsupported names the fields that are accepted and do nothing yet.
 func (b conditionBuilder) unsupported(s *scope) {
-	if fields := s.np.NotActedOn(); len(fields) > 0 {
+	fields := s.np.NotActedOn()
+	for _, key := range s.np.AnnotationsNotActedOn() {
+		fields = append(fields, "annotation "+key)
+	}
+	if len(fields) > 0 {
 		b.Set(hyperv1.NodePoolSupportedFieldsCondition, metav1.ConditionFalse, hyperv1.NotActedOnReason, "accepted, and without effect in this version: "+strings.Join(fields, ", "))
 		return
 	}
@@ -195,4 +203,35 @@ func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 		}
 	}
 	no(hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d nodes are available", have, want))
+}
+
+// reconciling reports that nodes are being updated, also while enough of them are available for the pool to be ready.
+func (b conditionBuilder) reconciling() {
+	for _, t := range []string{hyperv1.NodePoolUpdatingVersionCondition, hyperv1.NodePoolUpdatingConfigCondition, hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition} {
+		if c := b.Get(t); c != nil && c.Status == metav1.ConditionTrue {
+			b.Set(hyperv1.NodePoolReconcilingCondition, metav1.ConditionTrue, c.Reason, c.Type+": "+c.Message)
+			return
+		}
+	}
+	b.Remove(hyperv1.NodePoolReconcilingCondition)
+}
+
+// stalled reports that only a change of the pool or of its HostedCluster helps.
+func (b conditionBuilder) stalled(s *scope, report reconcile.Report) {
+	if s.dying() {
+		b.Remove(hyperv1.NodePoolStalledCondition)
+		return
+	}
+	if c := b.Get(hyperv1.NodePoolReconciliationActiveCondition); c != nil && c.Status == metav1.ConditionFalse {
+		b.Set(hyperv1.NodePoolStalledCondition, metav1.ConditionTrue, c.Reason, c.Type+": "+c.Message)
+		return
+	}
+	for _, o := range report {
+		var block *reconcile.Blocked
+		if errors.As(o.Err, &block) {
+			b.Set(hyperv1.NodePoolStalledCondition, metav1.ConditionTrue, block.Reason, cmp.Or(o.Condition, o.Step)+": "+block.Message)
+			return
+		}
+	}
+	b.Remove(hyperv1.NodePoolStalledCondition)
 }

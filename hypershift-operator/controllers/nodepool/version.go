@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/validation"
+	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
 // maxSkew is how many minor versions a kubelet may be older than its API server.

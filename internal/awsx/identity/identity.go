@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
@@ -207,13 +208,23 @@ func (s *Sessions) recordOutcomes(target Target) func(*middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("identityOutcome",
 			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 				out, md, err := next.HandleInitialize(ctx, in)
-				retried := awsx.IsProvisional(ctx) && awsx.IsUntrusted(err)
-				if !retried && isConclusive(middleware.GetOperationName(ctx), err) {
-					s.outcomes.Add(s.accepted(target), Outcome{At: s.opts.Clock.Now(), Err: err})
+				seen := ofOperation(ctx, err)
+				retried := awsx.IsProvisional(ctx) && awsx.IsUntrusted(seen)
+				if !retried && isConclusive(middleware.GetOperationName(ctx), seen) {
+					s.outcomes.Add(s.accepted(target), Outcome{At: s.opts.Clock.Now(), Err: seen})
 				}
 				return out, md, err
 			}), middleware.Before)
 	}
+}
+
+// ofOperation returns the error as the caller gets it. The SDK adds the service and the operation only after all middleware, and
+// awsx needs them: AccessDenied of STS is about the role, and that of any other service about a permission.
+func ofOperation(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &smithy.OperationError{ServiceID: middleware.GetServiceID(ctx), OperationName: middleware.GetOperationName(ctx), Err: err}
 }
 
 // isConclusive is true for a call that shows whether AWS accepts our tokens: the

@@ -1,5 +1,5 @@
-// Package instance reads what EC2 knows about an instance that does not become a node: its state, its status checks, and
-// its console. It changes nothing.
+// Package instance reads what EC2 knows about an instance: which node it may be, and, if it does not become one, its state, its
+// status checks and its console. It changes nothing.
 package instance
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// API is the part of EC2 that this package calls.
+// API is the part of EC2 that Statuses and Console call.
 type API interface {
 	DescribeInstanceStatus(context.Context, *ec2.DescribeInstanceStatusInput, ...func(*ec2.Options)) (*ec2.DescribeInstanceStatusOutput, error)
 	GetConsoleOutput(context.Context, *ec2.GetConsoleOutputInput, ...func(*ec2.Options)) (*ec2.GetConsoleOutputOutput, error)

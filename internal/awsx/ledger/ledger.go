@@ -69,7 +69,7 @@ type Resource[S any] struct {
 	Ensure func(context.Context, S, Claim) (Observed, error)
 	// Ready returns what the resource waits for; nil if it can be used as soon as it exists.
 	Ready func(context.Context, S) error
-	// Delete starts to delete the resource, and waits until it is gone. found is true, also beside an error, if it
+	// Delete starts to delete the resource, and waits until it is gone. found is true, also with an error, if it
 	// has found a resource that can be the result of a creation with an unknown outcome.
 	Delete func(context.Context, S, Deletion) (found bool, err error)
 	// Beside are steps that do not depend on Ensure, nor Ensure on them. They run in a group with it.

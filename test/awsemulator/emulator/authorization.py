@@ -24,7 +24,7 @@ from moto.elb.models import elb_backends
 from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
 
-from . import wire
+from . import instances, wire
 from .policy import Question
 
 Context = dict[str, list[str]]
@@ -79,21 +79,36 @@ def _resource_tags(service: str, tags: dict[str, str]) -> Context:
 
 # What must be there already, by the parameters that name it.
 _EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
+    "AssociateDhcpOptions": {"dhcp-options": ("DhcpOptionsId",), "vpc": ("VpcId",)},
+    "AssociateRouteTable": {"route-table": ("RouteTableId",), "subnet": ("SubnetId",)},
+    "AttachInternetGateway": {"internet-gateway": ("InternetGatewayId",), "vpc": ("VpcId",)},
     "AuthorizeSecurityGroupEgress": {"security-group": ("GroupId",)},
     "AuthorizeSecurityGroupIngress": {"security-group": ("GroupId",)},
+    "CreateNatGateway": {"elastic-ip": ("AllocationId",), "subnet": ("SubnetId",)},
+    "CreateRoute": {"route-table": ("RouteTableId",)},
+    "CreateRouteTable": {"vpc": ("VpcId",)},
     "CreateSecurityGroup": {"vpc": ("VpcId",)},
+    "CreateSubnet": {"vpc": ("VpcId",)},
     "CreateVpcEndpoint": {
         "vpc": ("VpcId",),
         "subnet": ("SubnetId",),
         "security-group": ("SecurityGroupId",),
         "route-table": ("RouteTableId",),
     },
+    "DeleteDhcpOptions": {"dhcp-options": ("DhcpOptionsId",)},
+    "DeleteInternetGateway": {"internet-gateway": ("InternetGatewayId",)},
+    "DeleteNatGateway": {"natgateway": ("NatGatewayId",)},
+    "DeleteRouteTable": {"route-table": ("RouteTableId",)},
     "DeleteSecurityGroup": {"security-group": ("GroupId",)},
+    "DeleteSubnet": {"subnet": ("SubnetId",)},
+    "DeleteVpc": {"vpc": ("VpcId",)},
     "DeleteVpcEndpointServiceConfigurations": {"vpc-endpoint-service": ("ServiceId",)},
     "DeleteVpcEndpoints": {"vpc-endpoint": ("VpcEndpointId",)},
+    "DetachInternetGateway": {"internet-gateway": ("InternetGatewayId",), "vpc": ("VpcId",)},
     "DescribeNetworkInterfaceAttribute": {"network-interface": ("NetworkInterfaceId",)},
     "DescribeVpcEndpointServicePermissions": {"vpc-endpoint-service": ("ServiceId",)},
     "GetConsoleOutput": {"instance": ("InstanceId",)},
+    "ModifyInstanceAttribute": {"instance": ("InstanceId",), "security-group": ("GroupId",)},
     "ModifyInstanceMetadataOptions": {"instance": ("InstanceId",)},
     "ModifyNetworkInterfaceAttribute": {
         "network-interface": ("NetworkInterfaceId",),
@@ -106,6 +121,7 @@ _EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
         "launch-template": ("LaunchTemplateConfigs.*.LaunchTemplateSpecification.LaunchTemplateId",),
     },
     "DeleteLaunchTemplate": {"launch-template": ("LaunchTemplateId",)},
+    "ModifyVpcAttribute": {"vpc": ("VpcId",)},
     "ModifyVpcEndpoint": {
         "vpc-endpoint": ("VpcEndpointId",),
         "subnet": ("AddSubnetId", "RemoveSubnetId"),
@@ -115,6 +131,9 @@ _EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
     "ModifyVpcEndpointServiceConfiguration": {"vpc-endpoint-service": ("ServiceId",)},
     "ModifyVpcEndpointServicePermissions": {"vpc-endpoint-service": ("ServiceId",)},
     "RejectVpcEndpointConnections": {"vpc-endpoint-service": ("ServiceId",)},
+    "ReleaseAddress": {"elastic-ip": ("AllocationId",)},
+    "ReplaceRoute": {"route-table": ("RouteTableId",)},
+    "ReplaceRouteTableAssociation": {"route-table": ("RouteTableId",)},
     "RevokeSecurityGroupEgress": {"security-group": ("GroupId",)},
     "RevokeSecurityGroupIngress": {"security-group": ("GroupId",)},
     "RunInstances": {
@@ -128,6 +147,7 @@ _EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
         "launch-template": ("LaunchTemplate.LaunchTemplateId",),
         "capacity-reservation": ("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId",),
     },
+    "StartInstances": {"instance": ("InstanceId",)},
     "TerminateInstances": {"instance": ("InstanceId",)},
 }
 
@@ -140,7 +160,14 @@ _REQUIRED = {
 
 # What the request makes.
 _MADE: dict[str, tuple[str, ...]] = {
+    "AllocateAddress": ("elastic-ip",),
+    "CreateDhcpOptions": ("dhcp-options",),
     "CreateFleet": ("fleet", "instance", "volume"),
+    "CreateInternetGateway": ("internet-gateway",),
+    "CreateNatGateway": ("natgateway",),
+    "CreateRouteTable": ("route-table",),
+    "CreateSubnet": ("subnet",),
+    "CreateVpc": ("vpc",),
     "CreateLaunchTemplate": ("launch-template",),
     "CreateSecurityGroup": ("security-group",),
     "CreateVpcEndpoint": ("vpc-endpoint",),
@@ -149,6 +176,7 @@ _MADE: dict[str, tuple[str, ...]] = {
 }
 
 _KINDS = {
+    "dopt": "dhcp-options", "eipalloc": "elastic-ip", "igw": "internet-gateway", "nat": "natgateway",
     "eni": "network-interface", "i": "instance", "rtb": "route-table", "sg": "security-group", "subnet": "subnet",
     "lt": "launch-template", "vol": "volume", "vpc": "vpc", "vpce": "vpc-endpoint", "vpce-svc": "vpc-endpoint-service",
 }  # fmt: skip
@@ -171,6 +199,8 @@ def _ec2(request: wire.Request, account: str) -> Iterator[Question]:
         yield Question(action)
     for kind, parameters in existing.items():
         named = _values(request, *parameters) or _of_templates(request, account, kind)
+        if kind == "image":
+            named = [instances.IMAGE_PARAMETERS.get(name.removeprefix("resolve:ssm:"), name) for name in named]
         if not named and kind in _REQUIRED.get(request.action, ()):
             named = ["default"]
         for resource in named:
@@ -194,6 +224,11 @@ def _ec2(request: wire.Request, account: str) -> Iterator[Question]:
         yield Question("ec2:CreateTags", _ec2_arn(request, account, kind, "*"), context)
     if request.action in ("RunInstances", "CreateFleet"):
         yield from _passed_role(request, account)
+    for image in _values(request, "ImageId") if request.action == "RunInstances" else ():
+        _, resolved, parameter = image.partition("resolve:ssm:")
+        if resolved:  # EC2 reads it in the name of the caller
+            owner = "" if parameter.startswith("/aws/") else account
+            yield Question("ssm:GetParameters", f"arn:aws:ssm:{request.region}:{owner}:parameter{parameter}")
 
 
 def _templates(request: wire.Request, account: str) -> list[Any]:
@@ -255,6 +290,8 @@ def _ec2_arn(request: wire.Request, account: str, kind: str, resource: str) -> s
 def _ec2_existing(request: wire.Request, account: str, kind: str, resource: str) -> Context:
     backend = ec2_backends[account][request.region]
     context = _ec2_region(request) | _resource_tags("ec2", dict(backend.tags.get(resource, {})))
+    if kind == "image" and resource in backend.amis:
+        context["ec2:owner"] = [backend.amis[resource].owner_alias or backend.amis[resource].owner_id]
     if kind == "vpc":
         context["ec2:vpcid"] = [resource]
     elif vpc := _vpc_of(backend, kind, resource):
@@ -346,6 +383,7 @@ def _route53(request: wire.Request, account: str) -> Iterator[Question]:
 _S3_ACTIONS = {
     "DeleteObjects": "DeleteObject", "HeadObject": "GetObject",
     "HeadBucket": "ListBucket", "ListObjects": "ListBucket", "ListObjectsV2": "ListBucket",
+    "GetPublicAccessBlock": "GetBucketPublicAccessBlock", "PutPublicAccessBlock": "PutBucketPublicAccessBlock",
 }  # fmt: skip
 
 
@@ -383,9 +421,26 @@ def _sts(request: wire.Request, account: str) -> Iterator[Question]:
     yield Question(f"sts:{request.action}", request.params.get("RoleArn", "*"))
 
 
+def _iam(request: wire.Request, account: str) -> Iterator[Question]:
+    start = f"arn:aws:iam::{account}:"
+    params = request.params
+    resource = params.get("OpenIDConnectProviderArn", "*")
+    if profile := params.get("InstanceProfileName"):
+        resource = f"{start}instance-profile/{profile}"
+    elif role := params.get("RoleName"):
+        resource = f"{start}role/{role}"
+    elif request.action == "CreateOpenIDConnectProvider":
+        resource = f"{start}oidc-provider/{params.get('Url', '').removeprefix('https://')}"
+    yield Question(f"iam:{request.action}", resource, _request_tags(_tags(request, "Tags.member")))
+    if request.action == "AddRoleToInstanceProfile":
+        role = f"{start}role/{params.get('RoleName', '')}"
+        yield Question("iam:PassRole", role, {"iam:passedtoservice": ["ec2.amazonaws.com"]})
+
+
 _SERVICES: dict[str, Callable[[wire.Request, str], Iterator[Question]]] = {
     "ec2": _ec2,
     "elasticloadbalancing": _balancing,
+    "iam": _iam,
     "kms": _kms,
     "route53": _route53,
     "s3": _s3,

@@ -71,6 +71,9 @@ def _delete_subnet(original: Any, self: EC2Backend, subnet_id: str) -> Any:
     ) or any(nat.subnet_id == subnet_id and nat.state != "deleted" for nat in self.nat_gateways.values())
     if used:
         raise DependencyViolationError(f"The subnet '{subnet_id}' has dependencies and cannot be deleted.")
+    for table in self.route_tables.values():
+        for association in [a for a, subnet in table._associations.items() if subnet == subnet_id]:
+            del table._associations[association]
     return original(self, subnet_id)
 
 

@@ -33,6 +33,8 @@ def _create(original: Any, self: EC2Response) -> ActionResult:
     # empty and later fails to delete the endpoint.
     self.params["VpcEndpointType"] = self._get_param("VpcEndpointType") or "Gateway"
     if self.params["VpcEndpointType"] != "Interface":
+        # Private DNS is an attribute of interface endpoints. moto's default is true for all.
+        self.params["PrivateDnsEnabled"] = False
         return original(self)
 
     subnets = self._get_param("SubnetIds", [])

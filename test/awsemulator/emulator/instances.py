@@ -23,6 +23,12 @@ _IMAGES = {
     "ami-0000000000000a4a6": "arm64",
 }
 
+# Parameters of Systems Manager in which AWS publishes images.
+IMAGE_PARAMETERS = {
+    "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64": "ami-0000000000000a064",
+    "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-arm64": "ami-0000000000000a4a6",
+}
+
 
 @wrap(EC2Backend, "_load_amis")
 def _load_images(_: Any, self: EC2Backend) -> None:

@@ -14,7 +14,7 @@ from moto.ec2.responses import EC2Response
 from moto.iam.models import iam_backends
 from moto.moto_api._internal import mock_random
 
-from . import idempotency
+from . import idempotency, instances
 from .errors import refuse
 from .patching import wrap
 
@@ -23,6 +23,7 @@ _USER_DATA_LIMIT = 16384  # bytes, before base64
 
 @wrap(EC2Response, "run_instances")
 def _run_instances(original: Any, self: EC2Response) -> Any:
+    _resolve_parameter(self)
     _check_image_and_type(self)
     _check_profile(self)
     _check_user_data(self)
@@ -31,10 +32,24 @@ def _run_instances(original: Any, self: EC2Response) -> Any:
         _keep_placement(self, instance)
         _keep_market(self, instance)
         _keep_volumes(self, instance)
+        processors = INSTANCE_TYPES[instance.instance_type]["VCpuInfo"]
+        instance.cpu_options = {
+            "CoreCount": processors["DefaultCores"],
+            "ThreadsPerCore": processors["DefaultThreadsPerCore"],
+        }
     return answer
 
 
 idempotency.remember("run_instances")
+
+
+def _resolve_parameter(request: EC2Response) -> None:
+    """Read the id of the image from a public parameter of Systems Manager, as EC2 does for resolve:ssm:NAME."""
+    _, found, name = (request._get_param("ImageId") or "").partition("resolve:ssm:")
+    if found and name not in instances.IMAGE_PARAMETERS:
+        raise refuse("InvalidParameterValue", f"The SSM parameter {name} does not exist.")
+    if found:
+        request.params["ImageId"] = instances.IMAGE_PARAMETERS[name]
 
 
 def _check_image_and_type(request: EC2Response) -> None:

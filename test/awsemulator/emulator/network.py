@@ -15,6 +15,7 @@ from moto.ec2.models.vpcs import VPC
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import generic_filter
 
+from . import idempotency
 from .errors import refuse
 from .patching import wrap
 
@@ -65,6 +66,24 @@ def _create_route(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) ->
     if nat_gateway and nat_gateway not in self.nat_gateways:
         raise refuse("InvalidNatGatewayID.NotFound", f"The NAT gateway '{nat_gateway}' does not exist")
     return original(self, *args, **kwargs)
+
+
+idempotency.remember("create_nat_gateway")
+idempotency.remember("create_route_table")
+
+
+@wrap(EC2Backend, "delete_nat_gateway")
+def _delete_nat_gateway(original: Any, self: EC2Backend, nat_gateway_id: str) -> Any:
+    # moto keeps the interface of the gateway, which would block its subnet for ever, and the association of its address.
+    if nat_gateway_id not in self.nat_gateways:
+        raise refuse("NatGatewayNotFound", f"The NAT gateway '{nat_gateway_id}' does not exist")
+    nat = original(self, nat_gateway_id)
+    self.enis.pop(nat._eni.id, None)
+    for used in nat.address_set:
+        for address in self.addresses:
+            if address.allocation_id == used.get("allocationId"):
+                address.eni = address.association_id = None
+    return nat
 
 
 @wrap(EC2Backend, "describe_nat_gateways")

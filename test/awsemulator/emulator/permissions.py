@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from moto.iam.exceptions import MalformedPolicyDocument
+from moto.iam.exceptions import MalformedPolicyDocument, NotFoundException
 from moto.iam.models import IAMBackend, iam_backends
 
 from . import accounts, authorization, policy, wire
@@ -92,3 +92,11 @@ def _create_role(
 def _update_assume_role_policy(original: Any, self: IAMBackend, role_name: str, policy_document: str) -> None:
     _check_json(policy_document)
     original(self, role_name, policy_document)
+
+
+@wrap(IAMBackend, "remove_role_from_instance_profile")
+def _remove_role_from_instance_profile(original: Any, self: IAMBackend, profile_name: str, role_name: str) -> None:
+    # moto fails with a server error, which clients repeat.
+    if not any(role.name == role_name for role in self.get_instance_profile(profile_name).roles):
+        raise NotFoundException(f"Role {role_name} is not in instance profile {profile_name}.")
+    original(self, profile_name, role_name)

@@ -11,7 +11,7 @@ from moto.ec2.models import ec2_backends
 from moto.moto_api._internal import mock_random
 from moto.route53 import urls
 from moto.route53.exceptions import InvalidVPCId, Route53ClientError
-from moto.route53.models import FakeZone, RecordSet, Route53Backend, route53_backends
+from moto.route53.models import FakeZone, HostedZoneIdentifier, RecordSet, Route53Backend, route53_backends
 from moto.route53.responses import Route53
 from moto.route53.utils import validate_domain_name
 
@@ -31,6 +31,20 @@ def reset() -> None:
 # --- Zones
 
 
+@wrap(HostedZoneIdentifier, "generate")
+def _zone_id(original: Any, self: HostedZoneIdentifier, *args: Any, **kwargs: Any) -> str:
+    # Ids of zones begin with Z. The CRDs have a rule for it.
+    return "Z" + original(self, *args, **kwargs)[1:]
+
+
+@wrap(Route53, "create_hosted_zone")
+def _with_vpc(original: Any, self: Route53) -> ActionResult:
+    # A zone with a VPC is private, whether the request has the flag or not.
+    if self._get_param("VPC.VPCId"):
+        self.params["HostedZoneConfig"] = (self._get_param("HostedZoneConfig") or {}) | {"PrivateZone": True}
+    return original(self)
+
+
 @wrap(Route53Backend, "create_hosted_zone")
 def _create_zone(original: Any, self: Route53Backend, name: str, *args: Any, **kwargs: Any) -> FakeZone:
     vpc = kwargs.get("vpcid")
@@ -40,7 +54,12 @@ def _create_zone(original: Any, self: Route53Backend, name: str, *args: Any, **k
         if _owner_of_vpc(vpc) != self.account_id:
             raise InvalidVPCId()
         _refuse_second_zone(name, vpc)
-    return original(self, name, *args, **kwargs)
+    zone = original(self, name, *args, **kwargs)
+    for record in zone.rrsets:
+        if record.type == "SOA":
+            # moto writes a mailbox of its own.
+            record.records = [_value(r).replace(" hostmaster.example.com. ", " awsdns-hostmaster.amazon.com. ") for r in record.records]
+    return zone
 
 
 @wrap(Route53Backend, "associate_vpc_with_hosted_zone")
@@ -183,13 +202,22 @@ def _list_from(
 # --- Changes take a moment
 
 
-@wrap(Route53, "change_resource_record_sets")
 def _change(original: Any, self: Route53) -> ActionResult:
     answer = original(self)
     change = f"/change/C{mock_random.get_random_hex(20).upper()}"
     _changes[change] = states.now()
     answer.result["ChangeInfo"] |= {"Id": change, "Status": "PENDING"}
     return answer
+
+
+for _call in (
+    "change_resource_record_sets",
+    "create_hosted_zone",
+    "delete_hosted_zone",
+    "associate_vpc_with_hosted_zone",
+    "disassociate_vpc_from_hosted_zone",
+):
+    wrap(Route53, _call)(_change)
 
 
 @wrap(Route53, "get_change")

@@ -23,6 +23,7 @@ from . import (  # noqa: F401
     loadbalancers,
     network,
     privatelink,
+    quotas,
     route53,
     webidentity,
 )

@@ -198,3 +198,6 @@ def sweep() -> None:
             for eni in [e for e in attached if e.instance.state == "terminated"]:
                 del backend.enis[eni.id]
                 backend.tags.pop(eni.id, None)
+            for nat in [n for n in backend.nat_gateways.values() if n.state == "deleted"]:
+                # AWS lists the gateway itself for another hour.
+                backend.enis.pop(nat._eni.id, None)

@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from moto.core.responses import ActionResult
 from moto.iam.models import iam_backends
 from moto.sts.exceptions import STSClientError
@@ -140,12 +141,18 @@ def _published_key(issuer: str, key_id: str) -> dict[str, Any]:
 
 
 def _verify(header: dict[str, Any], signed: bytes, signature: bytes, key: dict[str, Any]) -> None:
-    # AWS takes elliptic curves, too; the keys of our clusters are RSA.
-    if header.get("alg") != "RS256" or key.get("kty") != "RSA":
-        raise _invalid(f"The emulator checks RS256 with RSA keys only, this is {header.get('alg')}")
+    # AWS takes more algorithms; the keys of our clusters are of these two.
+    kind = header.get("alg"), key.get("kty"), key.get("crv")
     try:
-        numbers = rsa.RSAPublicNumbers(_number(key["e"]), _number(key["n"]))
-        numbers.public_key().verify(signature, signed, padding.PKCS1v15(), hashes.SHA256())
+        if kind == ("RS256", "RSA", None):
+            modulus = rsa.RSAPublicNumbers(_number(key["e"]), _number(key["n"]))
+            modulus.public_key().verify(signature, signed, padding.PKCS1v15(), hashes.SHA256())
+        elif kind == ("ES256", "EC", "P-256") and len(signature) == 64:
+            point = ec.EllipticCurvePublicNumbers(_number(key["x"]), _number(key["y"]), ec.SECP256R1())
+            halves = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
+            point.public_key().verify(encode_dss_signature(*halves), signed, ec.ECDSA(hashes.SHA256()))
+        else:
+            raise _invalid(f"The emulator checks RS256 and ES256 only, this is {kind}")
     except (InvalidSignature, KeyError, ValueError):
         raise _invalid("The signature of the token is not valid") from None
 

@@ -39,14 +39,14 @@ func main() {
 func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error) {
 	s := &show{out: out, began: time.Now(), seen: map[string]map[string]string{}}
 	s.phase("Start a management cluster with %d machines and AWS, and install hypershift with Helm.", machines)
-	s.hosting, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: machines}, Progress: s})
+	s.hosting, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: machines}, ControlPlanesFirst: true, Progress: s})
 	if err != nil {
 		return err
 	}
 	s.report("helm install %s config/helm/hypershift -n %s", hosting.Release, hosting.Namespace)
 	defer func() {
 		if err != nil && ctx.Err() == nil { // after Ctrl-C the reason is clear
-			err = fmt.Errorf("%w\n\nthe lab still runs. Its state: go run ./test/lab status; to remove it: go run ./test/lab down", err)
+			err = fmt.Errorf("%w\n\nthe lab still runs. Its state: bin/lab status; to remove it: make lab-down", err)
 			return
 		}
 		if err == nil && keep {
@@ -57,7 +57,7 @@ func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error
 			s.phase("Hypershift is uninstalled and the lab is removed. Only a cache is left on this machine.")
 		}
 	}()
-	phases := []func(context.Context) error{s.connect, s.create, s.use, s.work, s.upgrade}
+	phases := []func(context.Context) error{s.connect, s.create, s.use, s.createRest, s.work, s.upgrade}
 	if !keep {
 		phases = append(phases, s.end)
 	}
@@ -109,8 +109,10 @@ The lab keeps running.
   kubectl get hostedcluster,controlplanecomponent -A
   kubectl get pods -A -o wide
   kubectl --kubeconfig %[2]s get nodes,pods -A      # a hosted cluster
-  go run ./test/lab status
-  go run ./test/lab machine kill m2      # and observe the recovery
-  go run ./test/lab down
+  bin/lab status
+  bin/lab machine kill m2      # and observe the recovery
+  make lab-down
+
+docs/getting-started.md has more to try.
 `, s.hosting.Kubeconfig, s.one.kubeconfig)
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
 
@@ -42,22 +43,46 @@ func (s *show) connect(context.Context) (err error) {
 	if s.management, err = client.New(s.hosting.Config, client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("connecting to the management cluster: %w", err)
 	}
-	versions := s.hosting.Versions
+	versions := images.Versions
 	s.one = hosted{ObjectKey: client.ObjectKey{Namespace: "clusters", Name: "one"}, availability: hyperv1.SingleReplica, version: versions[0]}
 	s.two = hosted{ObjectKey: client.ObjectKey{Namespace: "clusters", Name: "two"}, availability: hyperv1.HighlyAvailable, version: versions[1]}
 	return nil
 }
 
-// create creates both clusters in parallel.
+// create creates both clusters in parallel, if everything is built. Otherwise it creates the first one only.
 func (s *show) create(ctx context.Context) error {
-	s.phase("Create two hosted clusters: %q with Kubernetes %s, and %q, highly available, with %s.", s.one.Name, s.one.version, s.two.Name, s.two.version)
-	for _, h := range []*hosted{&s.one, &s.two} {
+	if s.hosting.Partial {
+		return s.createAll(ctx, &s.one)
+	}
+	return s.createAll(ctx, &s.one, &s.two)
+}
+
+// createRest builds what has not been built before the first cluster, and creates the second one.
+func (s *show) createRest(ctx context.Context) error {
+	if !s.hosting.Partial {
+		return nil
+	}
+	s.phase("Build what nodes need, and Kubernetes %s. Meanwhile, %q is available to its users.", s.two.version, s.one.Name)
+	if err := s.hosting.Complete(ctx); err != nil {
+		return err
+	}
+	s.report("The release of %q gets the images for nodes.", s.one.Name)
+	if err := s.changeRelease(ctx, s.one); err != nil {
+		return err
+	}
+	return s.createAll(ctx, &s.two)
+}
+
+// createAll creates clusters in parallel.
+func (s *show) createAll(ctx context.Context, clusters ...*hosted) error {
+	for _, h := range clusters {
+		s.phase("Create hosted cluster %q with Kubernetes %s, %s.", h.Name, h.version, h.availability)
 		if err := s.apply(ctx, h); err != nil {
 			return err
 		}
 	}
 	applied := time.Now()
-	for _, h := range []*hosted{&s.one, &s.two} {
+	for _, h := range clusters {
 		if err := s.follow(ctx, "creation", *h, available); err != nil {
 			return err
 		}
@@ -108,21 +133,31 @@ func (s *show) upgrade(ctx context.Context) error {
 	defer l.Stop()
 	s.two.version = s.one.version
 	s.report("kubectl patch hostedcluster %s --type=merge -p '{\"spec\":{\"release\":{\"image\":...}}}'", s.two.Name)
-	hc := &hyperv1.HostedCluster{}
-	if err := s.management.Get(ctx, s.two.ObjectKey, hc); err != nil {
-		return err
-	}
-	before := hc.DeepCopy()
-	hc.Spec.Release.Image = s.hosting.Releases[s.two.version]
-	if err := s.management.Patch(ctx, hc, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("changing the release: %w", err)
-	}
-	if err := s.follow(ctx, "upgrade", s.two, available); err != nil {
+	if err := s.changeRelease(ctx, s.two); err != nil {
 		return err
 	}
 	l.Stop()
 	s.report("✓ %v", l.Count())
 	return s.kubectl(ctx, s.two.kubeconfig, "version")
+}
+
+// changeRelease gives a cluster the release of its version, and waits until it is rolled out.
+func (s *show) changeRelease(ctx context.Context, h hosted) error {
+	release, err := s.hosting.Release(ctx, h.version)
+	if err != nil {
+		return err
+	}
+	h.variables["RELEASE_IMAGE"] = release
+	hc := &hyperv1.HostedCluster{}
+	if err := s.management.Get(ctx, h.ObjectKey, hc); err != nil {
+		return err
+	}
+	before := hc.DeepCopy()
+	hc.Spec.Release.Image = release
+	if err := s.management.Patch(ctx, hc, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("changing the release: %w", err)
+	}
+	return s.follow(ctx, "upgrade", h, available)
 }
 
 // end deletes both clusters.

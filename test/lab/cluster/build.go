@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
@@ -19,7 +22,7 @@ var (
 	// programs run in a lab; kubectl and ctr are for debugging.
 	programs = []string{
 		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler",
-		"kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "runc", "ignition",
+		"kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "runc",
 		"aws-cloud-controller-manager",
 		"kubectl", "ctr",
 	}
@@ -32,26 +35,80 @@ var (
 // Roots is the directory with links to the root file systems of instances, by name.
 const Roots = "roots"
 
-// buildRoots builds the root file systems of instances.
-func (u *start) buildRoots(ctx context.Context) error {
-	if err := os.MkdirAll(filepath.Join(u.Dir, Roots), 0o755); err != nil {
+// ignition is the program that configures instances.
+const ignition = "ignition"
+
+// InstancesBuilt reports whether everything exists that instances need.
+func InstancesBuilt() (bool, error) {
+	for _, name := range rootfs.Names() {
+		if built, err := rootfs.Built(name); err != nil || !built {
+			return false, err
+		}
+	}
+	return pinned.Built(ignition)
+}
+
+// PrepareInstances builds what machines of node pools need, if the lab was started without it.
+func (l *Lab) PrepareInstances(ctx context.Context, progress io.Writer) error {
+	return prepareInstances(ctx, progress, l.Dir)
+}
+
+// prepareInstances puts Ignition and links to the root file systems of instances into the directory of a lab.
+func prepareInstances(ctx context.Context, progress io.Writer, dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, Roots), 0o755); err != nil {
 		return fmt.Errorf("making the root file systems: %w", err)
 	}
 	for _, name := range rootfs.Names() {
-		root, err := rootfs.Ensure(ctx, u, name)
+		root, err := rootfs.Ensure(ctx, progress, name)
 		if err != nil {
 			return err
 		}
-		if err := os.Symlink(root, filepath.Join(u.Dir, Roots, name)); err != nil {
+		if err := os.Symlink(root, filepath.Join(dir, Roots, name)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("making the root file systems: %w", err)
 		}
 	}
-	return nil
+	paths, err := pinned.Ensure(ctx, progress, ignition)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+		return fmt.Errorf("making %s: %w", dir, err)
+	}
+	program := filepath.Join(dir, "bin", ignition)
+	if _, err := os.Stat(program); err == nil {
+		return nil
+	}
+	return place(paths[ignition], program)
 }
 
 // build puts all programs into the directory of the lab, where all mount namespaces of the lab find them.
 func (u *start) build(ctx context.Context) error {
 	bin := filepath.Join(u.Dir, "bin")
+	if err := u.prepare(ctx, bin); err != nil {
+		return err
+	}
+	if err := u.buildLab(ctx, filepath.Join(bin, "lab")); err != nil {
+		return err
+	}
+	// The same program is a CNI plugin, selected by its name.
+	return place(filepath.Join(bin, "lab"), filepath.Join(bin, "cni", networkpolicy.PluginName))
+}
+
+// prepare builds the programs of others. Meanwhile it installs the emulator and what instances need, which are mostly downloads.
+func (u *start) prepare(ctx context.Context, bin string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return u.buildPrograms(ctx, bin) })
+	if u.Cloud {
+		// The lab has no access to the internet.
+		group.Go(func() error { return awsemulator.Install(ctx, u) })
+	}
+	if u.Cloud && !u.InstancesLater {
+		group.Go(func() error { return prepareInstances(ctx, u, u.Dir) })
+	}
+	return group.Wait()
+}
+
+func (u *start) buildPrograms(ctx context.Context, bin string) error {
 	for dir, names := range map[string][]string{bin: programs, filepath.Join(bin, "cni"): plugins} {
 		paths, err := pinned.Ensure(ctx, u, names...)
 		if err != nil {
@@ -66,20 +123,7 @@ func (u *start) build(ctx context.Context) error {
 			}
 		}
 	}
-	if u.Cloud {
-		// The lab has no access to the internet.
-		if err := awsemulator.Install(ctx, u); err != nil {
-			return err
-		}
-		if err := u.buildRoots(ctx); err != nil {
-			return err
-		}
-	}
-	if err := u.buildLab(ctx, filepath.Join(bin, "lab")); err != nil {
-		return err
-	}
-	// The same program is a CNI plugin, selected by its name.
-	return place(filepath.Join(bin, "lab"), filepath.Join(bin, "cni", networkpolicy.PluginName))
+	return nil
 }
 
 // buildLab builds this program, unless the caller has it already.
@@ -93,7 +137,7 @@ func (u *start) buildLab(ctx context.Context, output string) error {
 		return err
 	}
 	return gobuild.Run(ctx, u, gobuild.Spec{
-		Label: "compiling the lab", Dir: root, Package: "./test/lab", Output: output,
+		Label: "compiling the lab", Dir: root, Packages: []string{"./test/lab"}, Output: output,
 	})
 }
 

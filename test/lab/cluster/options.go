@@ -21,6 +21,8 @@ type Options struct {
 	// Cloud enables AWS: the emulator and the cloud-controller-manager, machines that are instances, load balancers with
 	// names and traffic.
 	Cloud bool `json:"cloud"`
+	// InstancesLater starts without what only machines of node pools need: see PrepareInstances.
+	InstancesLater bool `json:"-"`
 	// New rejects a lab that runs already, because it belongs to another user.
 	New bool `json:"-"`
 	// Program is the path of the command lab, if it is built already.

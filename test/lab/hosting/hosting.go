@@ -12,7 +12,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"slices"
+	"sync"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -35,6 +35,11 @@ type Options struct {
 	Values string
 	// PublicNames installs external-dns, which creates records in the public zone of Domain.
 	PublicNames bool
+	// OlderLater starts with the newest version only. Release builds the others.
+	OlderLater bool
+	// ControlPlanesFirst starts without what only nodes and the older version need, if not all programs are built yet. Complete
+	// builds the rest.
+	ControlPlanesFirst bool
 	// Progress receives a line for each step.
 	Progress io.Writer
 }
@@ -42,13 +47,17 @@ type Options struct {
 // Hosting is a lab with hypershift installed.
 type Hosting struct {
 	*cluster.Lab
-	// Releases are the payloads by the version of Kubernetes. Versions are these versions, the newest first.
-	Releases map[string]string
+	// Versions are the versions of Kubernetes of the releases, the newest first: see Release.
 	Versions []string
 	// Programs are the programs of a user: kubectl and helm, by name.
 	Programs map[string]string
 	// Images are the images in the registry of the lab.
 	Images images.Set
+	// Partial is true before Complete, if control planes are first.
+	Partial bool
+
+	releasing sync.Mutex
+	releases  map[string]string // payloads by version, those that are pushed
 
 	options Options
 	root    string
@@ -67,9 +76,11 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 	if h.root, err = pinned.Root(); err != nil {
 		return nil, err
 	}
-	if h.Programs, err = pinned.Ensure(ctx, o.Progress, "kubectl", "helm"); err != nil {
+	versions, first, err := o.first()
+	if err != nil {
 		return nil, err
 	}
+	o.Lab.InstancesLater = o.ControlPlanesFirst && len(first) > 0
 	if h.Lab, err = cluster.Up(ctx, o.Lab); err != nil {
 		return nil, err
 	}
@@ -81,10 +92,59 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 	if err := h.prepareAccount(ctx); err != nil {
 		return nil, err
 	}
-	if err := h.push(ctx); err != nil {
+	if h.Programs, err = pinned.Ensure(ctx, o.Progress, "kubectl", "helm"); err != nil {
+		return nil, err
+	}
+	h.Partial = o.Lab.InstancesLater
+	if err := h.push(ctx, versions, first...); err != nil {
 		return nil, err
 	}
 	return h, h.Install(ctx)
+}
+
+// first are the versions and images that Start pushes; without names all images.
+func (o Options) first() (versions, names []string, err error) {
+	if o.OlderLater {
+		return images.Versions[:1], images.OfVersion(images.Versions[0]), nil
+	}
+	if !o.ControlPlanesFirst {
+		return images.Versions, nil, nil
+	}
+	for _, built := range []func() (bool, error){images.Built, cluster.InstancesBuilt} {
+		complete, err := built()
+		if err != nil {
+			return nil, nil, err
+		}
+		if newest := images.Versions[0]; !complete {
+			return []string{newest}, images.ControlPlane(newest), nil
+		}
+	}
+	return images.Versions, nil, nil
+}
+
+// Release returns the payload of a version. It builds and pushes one that Start has left out.
+func (h *Hosting) Release(ctx context.Context, version string) (string, error) {
+	h.releasing.Lock()
+	defer h.releasing.Unlock()
+	if h.releases[version] != "" {
+		return h.releases[version], nil
+	}
+	set, err := images.Push(ctx, h.registry(), images.OfVersion(version)...)
+	if err != nil {
+		return "", err
+	}
+	pushed, err := images.PushReleases(ctx, h.registry(), set, version)
+	maps.Copy(h.releases, pushed)
+	return pushed[version], err
+}
+
+// Complete builds and pushes what Start has left out. The release of control planes alone is replaced.
+func (h *Hosting) Complete(ctx context.Context) error {
+	if err := h.PrepareInstances(ctx, h.options.Progress); err != nil {
+		return err
+	}
+	h.Partial = false
+	return h.push(ctx, images.Versions)
 }
 
 // prepareAccount prepares the account of the management cluster.
@@ -107,10 +167,10 @@ func (h *Hosting) prepareAccount(ctx context.Context) (err error) {
 	return err
 }
 
-// push pushes all images and releases to the registry of the lab.
-func (h *Hosting) push(ctx context.Context) (err error) {
+// push pushes images, and releases of these versions, to the registry of the lab. Without names it pushes all images.
+func (h *Hosting) push(ctx context.Context, versions []string, names ...string) (err error) {
 	to := h.registry()
-	if h.Images, err = images.Push(ctx, to); err != nil {
+	if h.Images, err = images.Push(ctx, to, names...); err != nil {
 		return err
 	}
 	if h.options.PublicNames {
@@ -120,12 +180,9 @@ func (h *Hosting) push(ctx context.Context) (err error) {
 		}
 		maps.Copy(h.Images, more)
 	}
-	if h.Releases, err = images.PushReleases(ctx, to, h.Images); err != nil {
-		return err
-	}
-	h.Versions = slices.Sorted(maps.Keys(h.Releases))
-	slices.Reverse(h.Versions)
-	return nil
+	h.Versions = images.Versions
+	h.releases, err = images.PushReleases(ctx, to, h.Images, versions...)
+	return err
 }
 
 // registry is where images are pushed to.
@@ -142,9 +199,13 @@ func (h *Hosting) PushRelease(ctx context.Context, tag, version string, instead 
 
 // NewCustomer prepares an account for a hosted cluster of that name and release.
 func (h *Hosting) NewCustomer(ctx context.Context, name, infraID, version string) (*accounts.Customer, error) {
+	release, err := h.Release(ctx, version)
+	if err != nil {
+		return nil, err
+	}
 	// An earlier run may have created accounts in this lab.
 	account := fmt.Sprintf("4%011d", rand.Int64N(1e11))
-	return accounts.NewCustomer(ctx, h.AWS, h.Management.Bucket, h.Releases[version], account, name, infraID)
+	return accounts.NewCustomer(ctx, h.AWS, h.Management.Bucket, release, account, name, infraID)
 }
 
 // Apply applies manifests in their order, with ${VARIABLES} replaced.

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -19,39 +20,71 @@ import (
 // resolve the names of the lab. Therefore the server is the address of the load balancer, with the TLS server name of the
 // original.
 func (h *Hosting) AdminKubeconfig(ctx context.Context, hc client.ObjectKey) (string, error) {
-	c, err := client.New(h.Config, client.Options{})
+	config, addresses, err := h.userKubeconfig(ctx, hc)
 	if err != nil {
-		return "", fmt.Errorf("finding the kubeconfig of %s: %w", hc, err)
-	}
-	secret := &corev1.Secret{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: hc.Namespace, Name: hc.Name + "-admin-kubeconfig"}, secret); err != nil {
-		return "", fmt.Errorf("finding the kubeconfig of %s: %w", hc, err)
-	}
-	config, err := clientcmd.Load(secret.Data["kubeconfig"])
-	if err != nil {
-		return "", fmt.Errorf("reading the kubeconfig of %s: %w", hc, err)
+		return "", err
 	}
 	for _, cluster := range config.Clusters {
 		server, err := url.Parse(cluster.Server)
 		if err != nil {
 			return "", fmt.Errorf("reading the kubeconfig of %s: %w", hc, err)
 		}
+		if address, found := addresses[server.Hostname()]; found {
+			cluster.TLSServerName = server.Hostname()
+			server.Host = net.JoinHostPort(address, server.Port())
+			cluster.Server = server.String()
+		}
+	}
+	return h.writeKubeconfig(config, hc.Namespace+"-"+hc.Name)
+}
+
+// UserKubeconfig writes the kubeconfig of a hosted cluster's user to a file as it is, and returns its path. addresses has the
+// host names of the servers, for programs with an /etc/hosts of their own.
+func (h *Hosting) UserKubeconfig(ctx context.Context, hc client.ObjectKey) (path string, addresses map[string]string, err error) {
+	config, addresses, err := h.userKubeconfig(ctx, hc)
+	if err != nil {
+		return "", nil, err
+	}
+	path, err = h.writeKubeconfig(config, hc.Namespace+"-"+hc.Name+"-user")
+	return path, addresses, err
+}
+
+func (h *Hosting) writeKubeconfig(config *clientcmdapi.Config, name string) (string, error) {
+	path := filepath.Join(h.Dir, name+".kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return "", fmt.Errorf("writing the kubeconfig %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// userKubeconfig returns the kubeconfig of a hosted cluster's user, and the addresses of the names in it.
+func (h *Hosting) userKubeconfig(ctx context.Context, hc client.ObjectKey) (*clientcmdapi.Config, map[string]string, error) {
+	c, err := client.New(h.Config, client.Options{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("finding the kubeconfig of %s: %w", hc, err)
+	}
+	secret := &corev1.Secret{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: hc.Namespace, Name: hc.Name + "-admin-kubeconfig"}, secret); err != nil {
+		return nil, nil, fmt.Errorf("finding the kubeconfig of %s: %w", hc, err)
+	}
+	config, err := clientcmd.Load(secret.Data["kubeconfig"])
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the kubeconfig of %s: %w", hc, err)
+	}
+	addresses := map[string]string{}
+	for _, cluster := range config.Clusters {
+		server, err := url.Parse(cluster.Server)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading the kubeconfig of %s: %w", hc, err)
+		}
 		if net.ParseIP(server.Hostname()) != nil {
 			continue // of a node, which the host reaches
 		}
-		address, err := h.balancerOf(ctx, c, hc)
-		if err != nil {
-			return "", err
+		if addresses[server.Hostname()], err = h.balancerOf(ctx, c, hc); err != nil {
+			return nil, nil, err
 		}
-		cluster.TLSServerName = server.Hostname()
-		server.Host = net.JoinHostPort(address, server.Port())
-		cluster.Server = server.String()
 	}
-	path := filepath.Join(h.Dir, hc.Namespace+"-"+hc.Name+".kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		return "", fmt.Errorf("writing the kubeconfig of %s: %w", hc, err)
-	}
-	return path, nil
+	return config, addresses, nil
 }
 
 // balancerOf is the address of the load balancer of a hosted cluster's API.

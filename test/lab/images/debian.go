@@ -145,6 +145,15 @@ func proxy(_ context.Context, w *workshop) ([]file, error) {
 	return tree.layer(map[string]string{"/usr/sbin/haproxy": "/usr/local/sbin/haproxy"}, nil)
 }
 
+// prometheus is a layer with Prometheus at the path of the upstream image.
+func prometheus(ctx context.Context, w *workshop) ([]file, error) {
+	tree, err := unpackDebian(ctx, w.cache, packages.Prometheus)
+	if err != nil {
+		return nil, err
+	}
+	return tree.layer(map[string]string{"/usr/bin/prometheus": "/bin/prometheus"}, nil)
+}
+
 func (d debian) layer(programs map[string]string, links map[string]string) ([]file, error) {
 	var files []file
 	for from, to := range programs {

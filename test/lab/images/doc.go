@@ -1,6 +1,7 @@
 // Package images builds the container images of a lab and pushes them to its registry:
 //
 //	table.go       content of each image: an image is a value
+//	conformance.go the same for the images of the end-to-end tests of Kubernetes
 //	  pinned         programs that hack/binaries builds
 //	  operators.go   the operators, built here
 //	  debian.go      programs of Debian, with their libraries

@@ -23,15 +23,17 @@ type image struct {
 	// programs are its programs of hack/binaries, and more is the source of a layer below them.
 	programs []at
 	more     source
+	// above are sources of layers above these.
+	above []source
 	// apart excludes the image from releases.
 	apart bool
 	// trusts: its programs trust the public CA of the lab.
 	trusts bool
 	// onRequest excludes the image from pushes that do not name it.
 	onRequest bool
-	// entrypoint and user are those of the public image; empty if it has none.
-	entrypoint []string
-	user       string
+	// entrypoint, command and user are those of the public image; empty if it has none.
+	entrypoint, command []string
+	user                string
 }
 
 // key is the key of the image in a Set.
@@ -63,7 +65,7 @@ func (i image) sources() []source {
 	if len(i.programs) > 0 {
 		all = append(all, i.install)
 	}
-	return all
+	return append(all, i.above...)
 }
 
 // install returns the programs of hack/binaries.
@@ -100,6 +102,7 @@ func trustStore(context.Context, *workshop) ([]file, error) {
 func (i image) build(ctx context.Context, w *workshop) (v1.Image, error) {
 	config := v1.Config{
 		Entrypoint: i.entrypoint,
+		Cmd:        i.command,
 		User:       i.user,
 		Env:        []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 	}

@@ -25,12 +25,13 @@ import (
 // layerFormat is part of the key of a cached layer. It must be increased when the same files are packed in another way.
 const layerFormat = "1"
 
-// file is one file of a layer.
+// file is one file of a layer: a copy, a link, a text, or else a directory.
 type file struct {
 	path   string // in the image, absolute
-	source string // on disk; empty for a link
+	source string // on disk
 	link   string // target of a link
-	mode   os.FileMode
+	text   string
+	mode   os.FileMode // with os.ModeDir for a directory
 }
 
 // shelf is a cache of layers on disk. It has the layout of the registry's disk handler, so that a registry on the same
@@ -111,6 +112,9 @@ func keyOf(files []file) (string, error) {
 	fmt.Fprintf(h, "format %s\n", layerFormat)
 	for _, f := range files {
 		fmt.Fprintf(h, "%q %q %o\n", f.path, f.link, f.mode)
+		if f.text != "" {
+			fmt.Fprintf(h, "text %q\n", f.text)
+		}
 		if f.source == "" {
 			continue
 		}
@@ -187,8 +191,19 @@ func compressor(to io.Writer, format types.MediaType) (io.WriteCloser, error) {
 
 // add adds a file without a time, owned by root.
 func add(archive *tar.Writer, f file) error {
-	header := &tar.Header{Name: strings.TrimPrefix(f.path, "/"), Mode: int64(f.mode.Perm())}
-	if f.source == "" {
+	header := &tar.Header{Name: strings.TrimPrefix(f.path, "/"), Mode: permissions(f.mode)}
+	switch {
+	case f.mode.IsDir():
+		header.Typeflag, header.Name = tar.TypeDir, header.Name+"/"
+		return archive.WriteHeader(header)
+	case f.text != "":
+		header.Typeflag, header.Size = tar.TypeReg, int64(len(f.text))
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+		_, err := io.WriteString(archive, f.text)
+		return err
+	case f.source == "":
 		header.Typeflag, header.Linkname = tar.TypeSymlink, f.link
 		return archive.WriteHeader(header)
 	}
@@ -207,6 +222,18 @@ func add(archive *tar.Writer, f file) error {
 	}
 	_, err = io.Copy(archive, in)
 	return err
+}
+
+// permissions are those of a mode in an archive.
+func permissions(mode os.FileMode) int64 {
+	bits := int64(mode.Perm())
+	if mode&os.ModeSetuid != 0 {
+		bits |= 0o4000
+	}
+	if mode&os.ModeSticky != 0 {
+		bits |= 0o1000
+	}
+	return bits
 }
 
 // packed is a layer on disk: a partial.CompressedLayer with a stored DiffID, so that it need not be decompressed.

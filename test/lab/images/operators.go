@@ -2,6 +2,8 @@ package images
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 
@@ -19,21 +21,26 @@ const binDir = "/usr/bin"
 // ourOperators builds the operators from this checkout. Dockerfile also adds the public CAs, which only AWS needs.
 func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
 	var files []file
+	var packages []string
+	output := filepath.Join(w.cache, "operators")
+	if err := os.MkdirAll(output, 0o755); err != nil {
+		return nil, fmt.Errorf("making the cache: %w", err)
+	}
 	for _, dir := range operators {
 		program := path.Base(dir)
-		output := filepath.Join(w.cache, "operators", program)
-		err := gobuild.Run(ctx, w.progress, gobuild.Spec{
-			Label:   "building " + program,
-			Dir:     w.root,
-			Package: "./" + dir,
-			Flags:   buildFlags,
-			Env:     []string{"CGO_ENABLED=0"},
-			Output:  output,
-		})
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file{path: path.Join(binDir, program), source: output, mode: 0o755})
+		packages = append(packages, "./"+dir)
+		files = append(files, file{path: path.Join(binDir, program), source: filepath.Join(output, program), mode: 0o755})
+	}
+	err := gobuild.Run(ctx, w.progress, gobuild.Spec{
+		Label:    "building the operators",
+		Dir:      w.root,
+		Packages: packages,
+		Flags:    buildFlags,
+		Env:      []string{"CGO_ENABLED=0"},
+		Output:   output,
+	})
+	if err != nil {
+		return nil, err
 	}
 	return files, nil
 }

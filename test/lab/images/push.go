@@ -104,6 +104,7 @@ type workshop struct {
 	shelf       shelf
 	debian      func() (debian, error)
 	haproxy     func() (debian, error)
+	conformance func() (debian, error)
 	progress    io.Writer
 }
 
@@ -118,7 +119,8 @@ func open(ctx context.Context, o Options) (*workshop, error) {
 	}
 	return &workshop{
 		root: root, cache: cache, shelf: shelf{dir: cache}, progress: o.Progress,
-		debian:  sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache, packages.Programs) }),
-		haproxy: sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache, packages.HAProxy) }),
+		debian:      sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache, packages.Programs) }),
+		haproxy:     sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache, packages.HAProxy) }),
+		conformance: sync.OnceValues(func() (debian, error) { return unpackDebian(ctx, cache, packages.Conformance) }),
 	}, nil
 }

@@ -19,10 +19,10 @@ var machineImages = map[string]release.BootImage{
 	"1.35.4": {AMI: awsemulator.ImageAMD64Older, UserDataFormat: hyperv1.UserDataFormatCloudConfig},
 }
 
-// PushReleases pushes the payload of each of Versions, with the images in the set, and returns their names by digest.
-func PushReleases(ctx context.Context, o Options, set Set) (map[string]string, error) {
+// PushReleases pushes the payload of each of these versions, with the images in the set, and returns their names by digest.
+func PushReleases(ctx context.Context, o Options, set Set, versions ...string) (map[string]string, error) {
 	releases := map[string]string{}
-	for _, version := range Versions {
+	for _, version := range versions {
 		var err error
 		if releases[version], err = PushRelease(ctx, o, "v"+version, Describe(set, version)); err != nil {
 			return nil, err

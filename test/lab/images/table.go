@@ -5,11 +5,13 @@ import (
 	"path"
 	"slices"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/payload/versions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Versions are the versions of the releases in a lab, the newest first.
-var Versions = []string{"1.36.3", "1.35.4"}
+// Versions are the versions of the releases in a lab, the newest first. They are those of the released payloads.
+var Versions = versions.Kubernetes
 
 // nonroot is the user of images with a distroless base.
 const nonroot = "65532:65532"
@@ -24,6 +26,7 @@ func table() []image {
 		// Like the upstream image, without the parts that only tests of the kubelet need.
 		{name: Agnhost, apart: true, onRequest: true, trusts: true, programs: []at{{"agnhost", "/agnhost"}}, entrypoint: []string{"/agnhost"}},
 		{name: ExternalDNS, apart: true, onRequest: true, programs: []at{{"external-dns", "/external-dns"}}, entrypoint: []string{"/external-dns"}, user: nonroot},
+		{name: Prometheus, apart: true, onRequest: true, more: prometheus, entrypoint: []string{"/bin/prometheus"}, user: "65534:65534"},
 		{name: "etcd", programs: []at{
 			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},
 		}},
@@ -59,6 +62,9 @@ const ExternalDNS = "external-dns"
 // Karpenter is the name of the image that creates nodes on demand. Its build takes longer than those of all others.
 const Karpenter = "karpenter"
 
+// Prometheus is the name of the image of Prometheus, for tests of alerts.
+const Prometheus = "prometheus"
+
 // Key is the key in a Set of an image that differs between releases. Without a version it is the name.
 func Key(name, version string) string {
 	if version == "" {
@@ -69,11 +75,7 @@ func Key(name, version string) string {
 
 // kubernetes is a server of one release.
 func kubernetes(name, version string) []at {
-	program := name
-	if version != Versions[0] {
-		program += "-" + version
-	}
-	return []at{{program, "/usr/local/bin/" + name}}
+	return []at{{versions.Program(name, version), "/usr/local/bin/" + name}}
 }
 
 // nodePrograms are the programs of a node, and the plugins of pod networks.
@@ -151,12 +153,48 @@ func merge(all ...map[string]string) map[string]string {
 	return merged
 }
 
-// chosen returns the images of these names, or without names all images except those with onRequest.
+// ControlPlane returns the keys of the images that are needed first: those of the operators and of control planes of a version,
+// without what only nodes of a hosted cluster need.
+func ControlPlane(version string) []string {
+	keys := []string{"pause", "busybox", Operator, "haproxy"}
+	for _, i := range table() {
+		if slices.Contains(names.RequiredImages, i.name) && (i.version == "" || i.version == version) {
+			keys = append(keys, i.key())
+		}
+	}
+	return keys
+}
+
+// OfVersion returns the keys of the images that a release of this version needs, and of those that all releases share, without
+// those that are pushed on request.
+func OfVersion(version string) []string {
+	var keys []string
+	for _, i := range chosen(nil) {
+		if i.version == "" || i.version == version {
+			keys = append(keys, i.key())
+		}
+	}
+	return keys
+}
+
+// Built reports whether all programs of all images exist that are pushed without a request.
+func Built() (bool, error) {
+	for _, i := range chosen(nil) {
+		for _, program := range i.programs {
+			if built, err := pinned.Built(program.name); err != nil || !built {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// chosen returns the images of these names or keys, or without names all images except those with onRequest.
 func chosen(names []string) []image {
 	return slices.DeleteFunc(table(), func(i image) bool {
 		if len(names) == 0 {
 			return i.onRequest
 		}
-		return !slices.Contains(names, i.name)
+		return !slices.Contains(names, i.name) && !slices.Contains(names, i.key())
 	})
 }

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/payload/versions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 )
@@ -22,13 +25,6 @@ func TestEveryProgramIsPinned(t *testing.T) {
 			t.Errorf("hack/binaries does not build %s", program)
 		}
 	}
-}
-
-// notInTheLab are the images whose programs cannot be built here: no module proxy serves their modules. README names them
-// as never run.
-var notInTheLab = map[string]bool{
-	"aws-ebs-csi-driver": true, "csi-external-attacher": true, "csi-external-provisioner": true, "csi-external-resizer": true,
-	"cluster-autoscaler": true, "csi-livenessprobe": true, "csi-node-driver-registrar": true, "pod-identity-webhook": true,
 }
 
 // The lab must test the images that a release has outside of it.
@@ -50,13 +46,12 @@ func TestReleaseHasTheImagesOfItsVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name := range notInTheLab {
-			if described.Components[name] == "" {
-				t.Errorf("release %s has no %s, which is listed as missing in the lab", version, name)
+		for _, c := range versions.Components {
+			if c.Absent {
+				delete(described.Components, c.Name)
 			}
-			delete(described.Components, name)
 		}
-		// Nobody publishes the programs of nodes: see docs/node-images.md.
+		// No project publishes the programs of nodes: see docs/node-images.md.
 		described.Components[names.NodePrograms] = names.NodePrograms
 		want := slices.Sorted(maps.Keys(described.Components))
 		d := Describe(set, version)
@@ -78,17 +73,84 @@ func TestReleaseHasTheImagesOfItsVersion(t *testing.T) {
 	}
 }
 
+// The first cluster of the demo does not wait for programs of nodes and of other versions.
+func TestFirstImagesAreThoseOfControlPlanes(t *testing.T) {
+	version := Versions[0]
+	first := chosen(ControlPlane(version))
+	set := Set{}
+	for _, i := range first {
+		set[i.key()] = "registry.example.test/" + i.key()
+		if i.version != "" && i.version != version || i.name == names.NodePrograms || strings.HasPrefix(i.name, "cluster-api") {
+			t.Errorf("%s is among the first images", i.key())
+		}
+	}
+	if len(first) != len(ControlPlane(version)) {
+		t.Errorf("%q names images that do not exist", ControlPlane(version))
+	}
+	components := Describe(set, version).Components
+	for _, name := range names.RequiredImages {
+		if components[name] == "" {
+			t.Errorf("the first release has no image %s", name)
+		}
+	}
+	if set[Operator] == "" {
+		t.Error("the first images are without the operators")
+	}
+}
+
+func TestImagesOfAVersionAreEnoughForItsRelease(t *testing.T) {
+	for _, version := range Versions {
+		set := Set{}
+		for _, i := range chosen(OfVersion(version)) {
+			set[i.key()] = "registry.example.test/" + i.key()
+			if i.version != "" && i.version != version {
+				t.Errorf("%s is among the images of %s", i.key(), version)
+			}
+		}
+		all := Set{}
+		for _, i := range chosen(nil) {
+			all[i.key()] = "registry.example.test/" + i.key()
+		}
+		if got, want := Describe(set, version).Components, Describe(all, version).Components; !maps.Equal(got, want) {
+			t.Errorf("release %s has the images %v, want %v", version, got, want)
+		}
+	}
+}
+
+// The version of a component is that of the program in the table of versions.
+func TestImagesRunTheProgramsOfTheTable(t *testing.T) {
+	for _, c := range versions.Components {
+		if c.Absent {
+			continue
+		}
+		found := false
+		for _, i := range table() {
+			if i.name != c.Name {
+				continue
+			}
+			found = true
+			program := c.Program
+			if c.PerKubernetes {
+				program = versions.Program(program, i.version)
+			}
+			if runs := slices.ContainsFunc(i.programs, func(at at) bool { return at.name == program }); runs != (program != "") {
+				t.Errorf("%s of the lab runs %v, and its version is that of %q", i.key(), i.programs, program)
+			}
+		}
+		if !found {
+			t.Errorf("the lab has no image %s", c.Name)
+		}
+	}
+}
+
 // The lab must test the image that is shipped.
-func TestOperatorImageMatchesTheDockerfile(t *testing.T) {
+func TestOperatorsAreBuiltAsInImagesAndReleases(t *testing.T) {
 	root, err := pinned.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, final, found := strings.Cut(string(text), "\nFROM scratch\n")
+	text := read(t, root, "Dockerfile")
+	_, final, found := strings.Cut(text, "\nFROM scratch\n")
 	if !found {
 		t.Fatal("the image is not based on scratch")
 	}
@@ -102,18 +164,51 @@ func TestOperatorImageMatchesTheDockerfile(t *testing.T) {
 			t.Errorf("Dockerfile has no line %q", line)
 		}
 	}
-	build := regexp.MustCompile(`(?s)CGO_ENABLED=0.*go build (.*) -o /out/ (.*)\n\n`).FindStringSubmatch(string(text))
-	if build == nil {
-		t.Fatal("Dockerfile does not build static programs")
-	}
-	var flags, packages []string
-	for _, flag := range buildFlags {
-		flags = append(flags, strings.Replace(flag, "=-s -w", " '-s -w'", 1))
-	}
+	var packages []string
 	for _, program := range operators {
 		packages = append(packages, "./"+program)
 	}
-	if build[1] != strings.Join(flags, " ") || build[2] != strings.Join(packages, " ") {
-		t.Errorf("Dockerfile builds %q with %q", build[2], build[1])
+	// What sets the version does not change what the programs do.
+	line := regexp.MustCompile(` -X \S+=\$\w+`).ReplaceAllString(text, "")
+	if want := "go build " + flags("\"-s -w\"") + " -o /out/ " + strings.Join(packages, " ") + "\n"; !strings.Contains(line, want) {
+		t.Errorf("Dockerfile does not build with %q", want)
 	}
+	makefile := read(t, root, "Makefile")
+	if want := "go build " + flags("'$(LDFLAGS)'") + " -o bin/ " + strings.Join(packages, " ") + " ./cmd/hypershift\n"; !strings.Contains(makefile, want) {
+		t.Errorf("Makefile does not build with %q", want)
+	}
+	if !strings.Contains(makefile, "\nLDFLAGS = -s -w $(addprefix -X ") {
+		t.Error("Makefile sets other flags of the linker")
+	}
+	var ko struct{ DefaultFlags, DefaultLdflags []string }
+	if err := yaml.UnmarshalStrict([]byte(read(t, root, "hack", "release", "ko.yaml")), &ko); err != nil {
+		t.Fatal(err)
+	}
+	ko.DefaultLdflags = slices.DeleteFunc(ko.DefaultLdflags, func(flag string) bool { return strings.HasPrefix(flag, "-X ") })
+	// ko itself adds -trimpath.
+	got := append(ko.DefaultFlags, "-trimpath", "-ldflags="+strings.Join(ko.DefaultLdflags, " "))
+	if !slices.Equal(got, buildFlags) {
+		t.Errorf("ko builds releases with %q, want %q", got, buildFlags)
+	}
+}
+
+// flags are the flags of the lab with other flags of the linker.
+func flags(linker string) string {
+	var all []string
+	for _, flag := range buildFlags {
+		if strings.HasPrefix(flag, "-ldflags=") {
+			flag = "-ldflags " + linker
+		}
+		all = append(all, flag)
+	}
+	return strings.Join(all, " ")
+}
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -217,8 +217,9 @@ func (i *instance) consoleHas(text string) bool {
 	return false
 }
 
-// greet is user data for Ignition: a file, and a unit that copies it.
+// greet is user data for Ignition: a user with a key, a file, and a unit that copies it.
 const greet = `{"ignition": {"version": "3.4.0"},
+ "passwd": {"users": [{"name": "core", "sshAuthorizedKeys": ["ssh-ed25519 AAAA test"]}]},
  "storage": {"files": [{"path": "/etc/greeting", "mode": 384, "contents": {"source": "data:,hello%0A"}}]},
  "systemd": {"units": [
   {"name": "greet.service", "enabled": true, "contents": "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'cat /etc/greeting >>/var/lib/greetings'\n[Install]\nWantedBy=multi-user.target\n"},
@@ -227,12 +228,18 @@ const greet = `{"ignition": {"version": "3.4.0"},
 
 func TestIgnitionReadsTheUserDataAtTheFirstBoot(t *testing.T) {
 	i := newRealInstance(t, rootfs.Ignition, greet)
+	if err := os.Chmod(i.Dir, 0o700); err != nil { // as the home directory of root, in which labs are
+		t.Fatal(err)
+	}
 	i.on()
 	if text := i.await("var/lib/greetings", 1); text != "hello\n" {
 		t.Errorf("the unit wrote %q", text)
 	}
 	if file, err := os.Stat(i.path("disk", "upper", "etc", "greeting")); err != nil || file.Mode() != 0o600 {
 		t.Errorf("the file of the user data is %v, %v", file, err)
+	}
+	if key, err := i.run("cat", "/home/core/.ssh/authorized_keys.d/ignition"); err != nil || !strings.Contains(key, "ssh-ed25519 AAAA") {
+		t.Errorf("the SSH key of the user data is %q, %v", key, err)
 	}
 	if _, err := os.Stat(i.path("disk", "upper", "var", "lib", "other")); err == nil {
 		t.Error("a unit that is not enabled has run")

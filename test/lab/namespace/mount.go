@@ -27,6 +27,11 @@ func MountTmpfs(target string) error { return mount("tmpfs", target, "tmpfs", 0,
 // Bind mounts a file or a directory at target.
 func Bind(source, target string) error { return mount(source, target, "", unix.MS_BIND, "") }
 
+// BindTree mounts a directory at target, with everything that is mounted below it.
+func BindTree(source, target string) error {
+	return mount(source, target, "", unix.MS_BIND|unix.MS_REC, "")
+}
+
 // Cover mounts a directory at target, a directory of the host, to protect it from writes. The directories to keep stay
 // visible at their paths, even below target.
 func Cover(source, target string, keep ...string) error {

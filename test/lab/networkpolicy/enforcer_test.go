@@ -127,16 +127,23 @@ func TestChangedPolicyIsEnforced(t *testing.T) {
 	}
 	eventually(t, "a policy isolates", func() bool { return !n.passes(fromOther) })
 	n.check([]string{fromPeer}, []string{fromOther})
-	namespace, err := client.CoreV1().Namespaces().Get(t.Context(), "y", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
+	relabel := func(name string, labels map[string]string) {
+		namespace, err := client.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		namespace.Labels = labels
+		if _, err := client.CoreV1().Namespaces().Update(t.Context(), namespace, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	namespace.Labels = nil
-	if _, err := client.CoreV1().Namespaces().Update(t.Context(), namespace, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	relabel("y", nil)
 	eventually(t, "a namespace without the label is not a peer", func() bool { return !n.passes(fromPeer) })
 	n.check(nil, []string{fromPeer})
+	relabel("x", map[string]string{UnenforcedLabel: ""})
+	eventually(t, "the policies of a namespace with the label are ignored", func() bool { return n.passes(fromPeer) && n.passes(fromOther) })
+	relabel("x", nil)
+	eventually(t, "without the label they are enforced again", func() bool { return !n.passes(fromPeer) && !n.passes(fromOther) })
 	if err := policies.Delete(t.Context(), made.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// UnenforcedLabel on a namespace lets the lab ignore its policies, like a network that does not enforce any.
+const UnenforcedLabel = "hypershift-lab/unenforced"
+
 // State is the input for the rules of a node.
 type State struct {
 	// Node is the name of the node.
@@ -92,7 +95,9 @@ func Evaluate(s State) Rules {
 	e.rules.Pods = sorted(e.rules.Pods)
 	policies := slices.SortedFunc(slices.Values(s.Policies), func(a, b *networkingv1.NetworkPolicy) int { return cmp.Compare(key(a), key(b)) })
 	for _, policy := range policies {
-		e.add(policy)
+		if _, unenforced := e.labels[policy.Namespace][UnenforcedLabel]; !unenforced {
+			e.add(policy)
+		}
 	}
 	return e.rules
 }

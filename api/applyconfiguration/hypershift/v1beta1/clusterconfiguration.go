@@ -13,7 +13,8 @@ import (
 // with the same name in the API group config.openshift.io. Inside the cluster these resources are overwritten with
 // this configuration.
 type ClusterConfigurationApplyConfiguration struct {
-	// apiServer configures the API server: serving certificates, audit, TLS profile, cross-origin requests.
+	// apiServer configures the API server: serving certificates, audit, TLS profile, cross-origin requests. Encryption
+	// of Secrets is configured in spec.secretEncryption.
 	APIServer *v1.APIServerSpec `json:"apiServer,omitempty"`
 	// authentication configures how users log in: the integrated OAuth server, or an external OpenID Connect
 	// provider.

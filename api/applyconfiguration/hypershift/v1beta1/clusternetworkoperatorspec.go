@@ -7,7 +7,8 @@ package v1beta1
 //
 // ClusterNetworkOperatorSpec configures the cluster-network-operator.
 type ClusterNetworkOperatorSpecApplyConfiguration struct {
-	// disableMultiNetwork leaves out Multus, and with it additional networks of pods. Only for networkType Other.
+	// disableMultiNetwork leaves out Multus, and with it additional networks of pods. Only for networkType Other. It
+	// cannot be changed.
 	DisableMultiNetwork *bool `json:"disableMultiNetwork,omitempty"`
 	// ovnKubernetesConfig configures OVN-Kubernetes. Only for networkType OVNKubernetes.
 	OVNKubernetesConfig *OVNKubernetesConfigApplyConfiguration `json:"ovnKubernetesConfig,omitempty"`

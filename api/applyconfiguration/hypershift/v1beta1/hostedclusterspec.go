@@ -64,10 +64,10 @@ type HostedClusterSpecApplyConfiguration struct {
 	// issuerURL is the issuer of the service accounts' tokens. On AWS the documents with which IAM verifies these
 	// tokens are published at this URL. It cannot be changed.
 	IssuerURL *string `json:"issuerURL,omitempty"`
-	// serviceAccountSigningKey refers to a Secret in the namespace of this object. Its key "key" is a private RSA key
-	// in PEM that signs the service accounts' tokens. Its optional key old-key.pub is a public key that is still
-	// trusted during a rotation. Without this field the operator generates a key. With it the user publishes the
-	// documents at issuerURL.
+	// serviceAccountSigningKey refers to a Secret in the namespace of this object. Its key "key" is a private key
+	// in PEM, P-256 or RSA, that signs the service accounts' tokens. Its optional key old-key.pub is a public key that
+	// is still trusted during a rotation. Without this field the operator generates a key. With it the user publishes
+	// the documents at issuerURL.
 	ServiceAccountSigningKey *v1.LocalObjectReference `json:"serviceAccountSigningKey,omitempty"`
 	// configuration is the global configuration of the cluster.
 	Configuration *ClusterConfigurationApplyConfiguration `json:"configuration,omitempty"`

@@ -15,6 +15,8 @@ import (
 type HostedClusterStatusApplyConfiguration struct {
 	// conditions reports the state of the cluster. docs/conditions.md lists the types and reasons.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of the HostedCluster that status describes.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// version reports the release that the cluster runs.
 	Version *ClusterVersionStatusApplyConfiguration `json:"version,omitempty"`
 	// controlPlaneVersion reports the release that the management side of the control plane runs.
@@ -48,6 +50,9 @@ type HostedClusterStatusApplyConfiguration struct {
 	AutoNode *AutoNodeStatusApplyConfiguration `json:"autoNode,omitempty"`
 	// configuration is the observed state of spec.configuration.
 	Configuration *ConfigurationStatusApplyConfiguration `json:"configuration,omitempty"`
+	// lastSuccessfulEtcdBackupURL is the URL of the last backup of etcd that an HCPEtcdBackup requested. It stays when
+	// the HCPEtcdBackup is deleted. Nothing writes it yet.
+	LastSuccessfulEtcdBackupURL *string `json:"lastSuccessfulEtcdBackupURL,omitempty"`
 	// secretEncryption records the key with which Secrets are encrypted.
 	SecretEncryption *SecretEncryptionStatusApplyConfiguration `json:"secretEncryption,omitempty"`
 }
@@ -68,6 +73,14 @@ func (b *HostedClusterStatusApplyConfiguration) WithConditions(values ...*v1.Con
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *HostedClusterStatusApplyConfiguration) WithObservedGeneration(value int64) *HostedClusterStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 
@@ -198,6 +211,14 @@ func (b *HostedClusterStatusApplyConfiguration) WithAutoNode(value *AutoNodeStat
 // If called multiple times, the Configuration field is set to the value of the last call.
 func (b *HostedClusterStatusApplyConfiguration) WithConfiguration(value *ConfigurationStatusApplyConfiguration) *HostedClusterStatusApplyConfiguration {
 	b.Configuration = value
+	return b
+}
+
+// WithLastSuccessfulEtcdBackupURL sets the LastSuccessfulEtcdBackupURL field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastSuccessfulEtcdBackupURL field is set to the value of the last call.
+func (b *HostedClusterStatusApplyConfiguration) WithLastSuccessfulEtcdBackupURL(value string) *HostedClusterStatusApplyConfiguration {
+	b.LastSuccessfulEtcdBackupURL = &value
 	return b
 }
 

@@ -66,6 +66,9 @@ type HostedControlPlaneSpecApplyConfiguration struct {
 	PausedUntil *hypershiftv1beta1.PausedUntil    `json:"pausedUntil,omitempty"`
 	AutoNode    *AutoNodeApplyConfiguration       `json:"autoNode,omitempty"`
 	Monitoring  *MonitoringSpecApplyConfiguration `json:"monitoring,omitempty"`
+	// KubeConfig is accepted for compatibility and has no effect. The Secret with the administrator's kubeconfig is in
+	// status.kubeConfig.
+	KubeConfig *KubeconfigSecretRefApplyConfiguration `json:"kubeconfig,omitempty"`
 }
 
 // HostedControlPlaneSpecApplyConfiguration constructs a declarative configuration of the HostedControlPlaneSpec type for use with
@@ -367,5 +370,13 @@ func (b *HostedControlPlaneSpecApplyConfiguration) WithAutoNode(value *AutoNodeA
 // If called multiple times, the Monitoring field is set to the value of the last call.
 func (b *HostedControlPlaneSpecApplyConfiguration) WithMonitoring(value *MonitoringSpecApplyConfiguration) *HostedControlPlaneSpecApplyConfiguration {
 	b.Monitoring = value
+	return b
+}
+
+// WithKubeConfig sets the KubeConfig field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the KubeConfig field is set to the value of the last call.
+func (b *HostedControlPlaneSpecApplyConfiguration) WithKubeConfig(value *KubeconfigSecretRefApplyConfiguration) *HostedControlPlaneSpecApplyConfiguration {
+	b.KubeConfig = value
 	return b
 }

@@ -5,7 +5,8 @@ package v1beta1
 import (
 	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	applyconfigurationsmetav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // HostedControlPlaneStatusApplyConfiguration represents a declarative configuration of the HostedControlPlaneStatus type for use
@@ -47,14 +48,26 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	// ControlPlaneVersion is the version history of the control plane. It differs from VersionStatus if the control
 	// plane has its own release.
 	ControlPlaneVersion *ControlPlaneVersionStatusApplyConfiguration `json:"controlPlaneVersion,omitempty"`
+	// ReleaseImage is the release payload of VersionStatus.Desired.
+	//
+	// Deprecated: Use versionStatus.desired.image.
+	ReleaseImage *string `json:"releaseImage,omitempty"`
+	// LastReleaseImageTransitionTime is the time at which the control plane started to change to ReleaseImage.
+	//
+	// Deprecated: Use versionStatus.history[0].startedTime.
+	LastReleaseImageTransitionTime *metav1.Time `json:"lastReleaseImageTransitionTime,omitempty"`
+	// Configuration is the observed state of the configuration.
+	Configuration *ConfigurationStatusApplyConfiguration `json:"configuration,omitempty"`
 	// Platform is the observed state of the platform.
 	Platform *PlatformStatusApplyConfiguration `json:"platform,omitempty"`
 	// WorkerSecurityGroup is the data that deletion of the workers' security group needs. It is recorded before the
 	// group is created.
 	WorkerSecurityGroup *WorkerSecurityGroupRecordApplyConfiguration `json:"workerSecurityGroup,omitempty"`
-	// SecretEncryption records the keys with which data in etcd may be encrypted. The configuration of the API
-	// servers is derived from it.
+	// SecretEncryption reports the key with which Secrets are encrypted, and changes of it.
 	SecretEncryption *SecretEncryptionStatusApplyConfiguration `json:"secretEncryption,omitempty"`
+	// SecretEncryptionRecord records the keys with which data in etcd may be encrypted. The configuration of the API
+	// servers is derived from it.
+	SecretEncryptionRecord *SecretEncryptionRecordApplyConfiguration `json:"secretEncryptionRecord,omitempty"`
 	// AWSRolesIsolation is the last check of the operators' roles that found all of them isolated. It saves the
 	// calls of STS when the control-plane-operator restarts.
 	AWSRolesIsolation *AWSRolesIsolationRecordApplyConfiguration `json:"awsRolesIsolation,omitempty"`
@@ -72,8 +85,8 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	MachinesWithoutNode []MachineWithoutNodeApplyConfiguration `json:"machinesWithoutNode,omitempty"`
 	// RemainingCloudResources lists the cloud resources that the hosted cluster created and that are not removed yet
 	// while the cluster is being deleted. Nothing removes those with a reason.
-	RemainingCloudResources []LeftBehindResourceApplyConfiguration `json:"remainingCloudResources,omitempty"`
-	Conditions              []metav1.ConditionApplyConfiguration   `json:"conditions,omitempty"`
+	RemainingCloudResources []LeftBehindResourceApplyConfiguration                  `json:"remainingCloudResources,omitempty"`
+	Conditions              []applyconfigurationsmetav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
 // HostedControlPlaneStatusApplyConfiguration constructs a declarative configuration of the HostedControlPlaneStatus type for use with
@@ -186,6 +199,30 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithControlPlaneVersion(val
 	return b
 }
 
+// WithReleaseImage sets the ReleaseImage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ReleaseImage field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithReleaseImage(value string) *HostedControlPlaneStatusApplyConfiguration {
+	b.ReleaseImage = &value
+	return b
+}
+
+// WithLastReleaseImageTransitionTime sets the LastReleaseImageTransitionTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastReleaseImageTransitionTime field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithLastReleaseImageTransitionTime(value metav1.Time) *HostedControlPlaneStatusApplyConfiguration {
+	b.LastReleaseImageTransitionTime = &value
+	return b
+}
+
+// WithConfiguration sets the Configuration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Configuration field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithConfiguration(value *ConfigurationStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.Configuration = value
+	return b
+}
+
 // WithPlatform sets the Platform field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Platform field is set to the value of the last call.
@@ -207,6 +244,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithWorkerSecurityGroup(val
 // If called multiple times, the SecretEncryption field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithSecretEncryption(value *SecretEncryptionStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.SecretEncryption = value
+	return b
+}
+
+// WithSecretEncryptionRecord sets the SecretEncryptionRecord field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SecretEncryptionRecord field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithSecretEncryptionRecord(value *SecretEncryptionRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.SecretEncryptionRecord = value
 	return b
 }
 
@@ -279,7 +324,7 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithRemainingCloudResources
 // WithConditions adds the given value to the Conditions field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *HostedControlPlaneStatusApplyConfiguration) WithConditions(values ...*metav1.ConditionApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+func (b *HostedControlPlaneStatusApplyConfiguration) WithConditions(values ...*applyconfigurationsmetav1.ConditionApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithConditions")

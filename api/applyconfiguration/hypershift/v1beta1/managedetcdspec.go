@@ -9,6 +9,10 @@ package v1beta1
 type ManagedEtcdSpecApplyConfiguration struct {
 	// storage defines where etcd stores its data.
 	Storage *ManagedEtcdStorageSpecApplyConfiguration `json:"storage,omitempty"`
+	// scheduling selects the nodes of etcd's pods, in addition to nodeSelector and tolerations of the cluster.
+	Scheduling *EtcdSchedulingSpecApplyConfiguration `json:"scheduling,omitempty"`
+	// backup configures the encryption of the backups of HCPEtcdBackups.
+	Backup *HCPEtcdBackupConfigApplyConfiguration `json:"backup,omitempty"`
 }
 
 // ManagedEtcdSpecApplyConfiguration constructs a declarative configuration of the ManagedEtcdSpec type for use with
@@ -22,5 +26,21 @@ func ManagedEtcdSpec() *ManagedEtcdSpecApplyConfiguration {
 // If called multiple times, the Storage field is set to the value of the last call.
 func (b *ManagedEtcdSpecApplyConfiguration) WithStorage(value *ManagedEtcdStorageSpecApplyConfiguration) *ManagedEtcdSpecApplyConfiguration {
 	b.Storage = value
+	return b
+}
+
+// WithScheduling sets the Scheduling field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Scheduling field is set to the value of the last call.
+func (b *ManagedEtcdSpecApplyConfiguration) WithScheduling(value *EtcdSchedulingSpecApplyConfiguration) *ManagedEtcdSpecApplyConfiguration {
+	b.Scheduling = value
+	return b
+}
+
+// WithBackup sets the Backup field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Backup field is set to the value of the last call.
+func (b *ManagedEtcdSpecApplyConfiguration) WithBackup(value *HCPEtcdBackupConfigApplyConfiguration) *ManagedEtcdSpecApplyConfiguration {
+	b.Backup = value
 	return b
 }

@@ -2,11 +2,19 @@
 
 package v1beta1
 
+import (
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
 // MonitoringSpecApplyConfiguration represents a declarative configuration of the MonitoringSpec type for use
 // with apply.
 //
-// MonitoringSpec configures which metrics of the control plane the users of the hosted cluster can see.
+// MonitoringSpec configures which metrics of the control plane are collected, and which of them the users of the hosted
+// cluster can see.
 type MonitoringSpecApplyConfiguration struct {
+	// metricsSet selects the metrics of the control plane that monitoring of the management cluster collects. It is
+	// accepted for compatibility and has no effect: the scrape configuration of the management cluster selects them.
+	MetricsSet *hypershiftv1beta1.MetricsSet `json:"metricsSet,omitempty"`
 	// metricsForwarding configures which metrics of the control plane are visible inside the hosted cluster.
 	MetricsForwarding *MetricsForwardingSpecApplyConfiguration `json:"metricsForwarding,omitempty"`
 }
@@ -15,6 +23,14 @@ type MonitoringSpecApplyConfiguration struct {
 // apply.
 func MonitoringSpec() *MonitoringSpecApplyConfiguration {
 	return &MonitoringSpecApplyConfiguration{}
+}
+
+// WithMetricsSet sets the MetricsSet field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MetricsSet field is set to the value of the last call.
+func (b *MonitoringSpecApplyConfiguration) WithMetricsSet(value hypershiftv1beta1.MetricsSet) *MonitoringSpecApplyConfiguration {
+	b.MetricsSet = &value
+	return b
 }
 
 // WithMetricsForwarding sets the MetricsForwarding field in the declarative configuration to the given value

@@ -9,6 +9,8 @@ package v1beta1
 type NodePoolStatusApplyConfiguration struct {
 	// replicas is the number of available nodes.
 	Replicas *int32 `json:"replicas,omitempty"`
+	// observedGeneration is the generation of the NodePool that status describes.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// selector is the label selector of the pool's machines, in the format of the scale subresource.
 	Selector *string `json:"selector,omitempty"`
 	// version is the version that was last rolled out to all nodes.
@@ -35,6 +37,14 @@ func NodePoolStatus() *NodePoolStatusApplyConfiguration {
 // If called multiple times, the Replicas field is set to the value of the last call.
 func (b *NodePoolStatusApplyConfiguration) WithReplicas(value int32) *NodePoolStatusApplyConfiguration {
 	b.Replicas = &value
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *NodePoolStatusApplyConfiguration) WithObservedGeneration(value int64) *NodePoolStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 

@@ -9,7 +9,7 @@ import (
 // OVNIPv4ConfigApplyConfiguration represents a declarative configuration of the OVNIPv4Config type for use
 // with apply.
 //
-// OVNIPv4Config configures the internal addresses of OVN-Kubernetes.
+// OVNIPv4Config configures the internal IPv4 addresses of OVN-Kubernetes.
 type OVNIPv4ConfigApplyConfiguration struct {
 	// internalTransitSwitchSubnet is the range of the switch between nodes. The default is 100.88.0.0/16.
 	InternalTransitSwitchSubnet *hypershiftv1beta1.OVNSubnet `json:"internalTransitSwitchSubnet,omitempty"`

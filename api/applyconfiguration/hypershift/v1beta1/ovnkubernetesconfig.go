@@ -2,13 +2,29 @@
 
 package v1beta1
 
+import (
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
 // OVNKubernetesConfigApplyConfiguration represents a declarative configuration of the OVNKubernetesConfig type for use
 // with apply.
 //
-// OVNKubernetesConfig configures OVN-Kubernetes.
+// OVNKubernetesConfig configures OVN-Kubernetes. The internal ranges must not overlap with each other, nor with another
+// range of the cluster or of its machines.
+//
+// The rules here are for fields that can be neither changed nor removed once they are set: the nodes have addresses of
+// these ranges.
 type OVNKubernetesConfigApplyConfiguration struct {
-	// ipv4 configures the internal addresses of OVN-Kubernetes.
+	// ipv4 configures the internal IPv4 addresses of OVN-Kubernetes.
 	IPv4 *OVNIPv4ConfigApplyConfiguration `json:"ipv4,omitempty"`
+	// ipv6 configures the internal IPv6 addresses of OVN-Kubernetes.
+	IPv6 *OVNIPv6ConfigApplyConfiguration `json:"ipv6,omitempty"`
+	// v4InternalSubnet is the IPv4 range of the ports of gateway routers, and of translated addresses. The default is
+	// 100.64.0.0/16.
+	V4InternalSubnet *hypershiftv1beta1.OVNSubnet `json:"v4InternalSubnet,omitempty"`
+	// v6InternalSubnet is the IPv6 range of the ports of gateway routers, and of translated addresses. The default is
+	// fd98::/64.
+	V6InternalSubnet *hypershiftv1beta1.OVNIPv6Subnet `json:"v6InternalSubnet,omitempty"`
 	// mtu is the maximum packet size of the pods' network. The default is derived from the machines' network.
 	MTU *int32 `json:"mtu,omitempty"`
 }
@@ -24,6 +40,30 @@ func OVNKubernetesConfig() *OVNKubernetesConfigApplyConfiguration {
 // If called multiple times, the IPv4 field is set to the value of the last call.
 func (b *OVNKubernetesConfigApplyConfiguration) WithIPv4(value *OVNIPv4ConfigApplyConfiguration) *OVNKubernetesConfigApplyConfiguration {
 	b.IPv4 = value
+	return b
+}
+
+// WithIPv6 sets the IPv6 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the IPv6 field is set to the value of the last call.
+func (b *OVNKubernetesConfigApplyConfiguration) WithIPv6(value *OVNIPv6ConfigApplyConfiguration) *OVNKubernetesConfigApplyConfiguration {
+	b.IPv6 = value
+	return b
+}
+
+// WithV4InternalSubnet sets the V4InternalSubnet field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the V4InternalSubnet field is set to the value of the last call.
+func (b *OVNKubernetesConfigApplyConfiguration) WithV4InternalSubnet(value hypershiftv1beta1.OVNSubnet) *OVNKubernetesConfigApplyConfiguration {
+	b.V4InternalSubnet = &value
+	return b
+}
+
+// WithV6InternalSubnet sets the V6InternalSubnet field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the V6InternalSubnet field is set to the value of the last call.
+func (b *OVNKubernetesConfigApplyConfiguration) WithV6InternalSubnet(value hypershiftv1beta1.OVNIPv6Subnet) *OVNKubernetesConfigApplyConfiguration {
+	b.V6InternalSubnet = &value
 	return b
 }
 

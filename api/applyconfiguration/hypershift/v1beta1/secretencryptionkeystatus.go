@@ -11,12 +11,12 @@ import (
 //
 // SecretEncryptionKeyStatus identifies one key without revealing it.
 type SecretEncryptionKeyStatusApplyConfiguration struct {
-	// provider is the method of encryption that the key belongs to.
-	Provider *hypershiftv1beta1.SecretEncryptionType `json:"provider,omitempty"`
-	// name is the Secret (aescbc) or the ARN (kms) of the key.
-	Name *string `json:"name,omitempty"`
-	// fingerprint distinguishes two keys of the same name.
-	Fingerprint *string `json:"fingerprint,omitempty"`
+	// provider is the way to encrypt that the key belongs to.
+	Provider *hypershiftv1beta1.SecretEncryptionProvider `json:"provider,omitempty"`
+	// aescbc identifies a key in a Secret.
+	AESCBC *AESCBCKeyStatusApplyConfiguration `json:"aescbc,omitempty"`
+	// aws identifies a key of AWS KMS.
+	AWS *AWSKMSKeyStatusApplyConfiguration `json:"aws,omitempty"`
 }
 
 // SecretEncryptionKeyStatusApplyConfiguration constructs a declarative configuration of the SecretEncryptionKeyStatus type for use with
@@ -28,23 +28,23 @@ func SecretEncryptionKeyStatus() *SecretEncryptionKeyStatusApplyConfiguration {
 // WithProvider sets the Provider field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Provider field is set to the value of the last call.
-func (b *SecretEncryptionKeyStatusApplyConfiguration) WithProvider(value hypershiftv1beta1.SecretEncryptionType) *SecretEncryptionKeyStatusApplyConfiguration {
+func (b *SecretEncryptionKeyStatusApplyConfiguration) WithProvider(value hypershiftv1beta1.SecretEncryptionProvider) *SecretEncryptionKeyStatusApplyConfiguration {
 	b.Provider = &value
 	return b
 }
 
-// WithName sets the Name field in the declarative configuration to the given value
+// WithAESCBC sets the AESCBC field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Name field is set to the value of the last call.
-func (b *SecretEncryptionKeyStatusApplyConfiguration) WithName(value string) *SecretEncryptionKeyStatusApplyConfiguration {
-	b.Name = &value
+// If called multiple times, the AESCBC field is set to the value of the last call.
+func (b *SecretEncryptionKeyStatusApplyConfiguration) WithAESCBC(value *AESCBCKeyStatusApplyConfiguration) *SecretEncryptionKeyStatusApplyConfiguration {
+	b.AESCBC = value
 	return b
 }
 
-// WithFingerprint sets the Fingerprint field in the declarative configuration to the given value
+// WithAWS sets the AWS field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Fingerprint field is set to the value of the last call.
-func (b *SecretEncryptionKeyStatusApplyConfiguration) WithFingerprint(value string) *SecretEncryptionKeyStatusApplyConfiguration {
-	b.Fingerprint = &value
+// If called multiple times, the AWS field is set to the value of the last call.
+func (b *SecretEncryptionKeyStatusApplyConfiguration) WithAWS(value *AWSKMSKeyStatusApplyConfiguration) *SecretEncryptionKeyStatusApplyConfiguration {
+	b.AWS = value
 	return b
 }

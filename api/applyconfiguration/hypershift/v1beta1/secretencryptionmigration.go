@@ -15,9 +15,9 @@ type SecretEncryptionMigrationApplyConfiguration struct {
 	// state is the state of the migration.
 	State *hypershiftv1beta1.SecretEncryptionMigrationState `json:"state,omitempty"`
 	// from is the old key. Absent for the first key.
-	From *SecretEncryptionKeyStatusApplyConfiguration `json:"from,omitempty"`
+	From *SecretEncryptionKeyRecordApplyConfiguration `json:"from,omitempty"`
 	// to is the new key.
-	To *SecretEncryptionKeyStatusApplyConfiguration `json:"to,omitempty"`
+	To *SecretEncryptionKeyRecordApplyConfiguration `json:"to,omitempty"`
 	// startedTime is the time at which the migration started.
 	StartedTime *v1.Time `json:"startedTime,omitempty"`
 	// stage is the current stage of the migration, or the last one that an interrupted migration reached.
@@ -44,7 +44,7 @@ func (b *SecretEncryptionMigrationApplyConfiguration) WithState(value hypershift
 // WithFrom sets the From field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the From field is set to the value of the last call.
-func (b *SecretEncryptionMigrationApplyConfiguration) WithFrom(value *SecretEncryptionKeyStatusApplyConfiguration) *SecretEncryptionMigrationApplyConfiguration {
+func (b *SecretEncryptionMigrationApplyConfiguration) WithFrom(value *SecretEncryptionKeyRecordApplyConfiguration) *SecretEncryptionMigrationApplyConfiguration {
 	b.From = value
 	return b
 }
@@ -52,7 +52,7 @@ func (b *SecretEncryptionMigrationApplyConfiguration) WithFrom(value *SecretEncr
 // WithTo sets the To field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the To field is set to the value of the last call.
-func (b *SecretEncryptionMigrationApplyConfiguration) WithTo(value *SecretEncryptionKeyStatusApplyConfiguration) *SecretEncryptionMigrationApplyConfiguration {
+func (b *SecretEncryptionMigrationApplyConfiguration) WithTo(value *SecretEncryptionKeyRecordApplyConfiguration) *SecretEncryptionMigrationApplyConfiguration {
 	b.To = value
 	return b
 }

@@ -5,14 +5,14 @@ package v1beta1
 // SecretEncryptionStatusApplyConfiguration represents a declarative configuration of the SecretEncryptionStatus type for use
 // with apply.
 //
-// SecretEncryptionStatus records the key with which Secrets are encrypted, and the key of a migration.
+// SecretEncryptionStatus reports the key with which Secrets are encrypted, and changes of it.
 type SecretEncryptionStatusApplyConfiguration struct {
 	// activeKey is the key with which all Secrets are encrypted.
 	ActiveKey *SecretEncryptionKeyStatusApplyConfiguration `json:"activeKey,omitempty"`
-	// targetKey is the key with which Secrets are being re-encrypted. Absent if there is no migration.
+	// targetKey is the key with which Secrets are being re-encrypted. Absent if the key does not change.
 	TargetKey *SecretEncryptionKeyStatusApplyConfiguration `json:"targetKey,omitempty"`
-	// history lists the migrations between keys, newest first.
-	History []SecretEncryptionMigrationApplyConfiguration `json:"history,omitempty"`
+	// history lists the latest changes of the key, newest first.
+	History []EncryptionMigrationHistoryApplyConfiguration `json:"history,omitempty"`
 }
 
 // SecretEncryptionStatusApplyConfiguration constructs a declarative configuration of the SecretEncryptionStatus type for use with
@@ -40,7 +40,7 @@ func (b *SecretEncryptionStatusApplyConfiguration) WithTargetKey(value *SecretEn
 // WithHistory adds the given value to the History field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the History field.
-func (b *SecretEncryptionStatusApplyConfiguration) WithHistory(values ...*SecretEncryptionMigrationApplyConfiguration) *SecretEncryptionStatusApplyConfiguration {
+func (b *SecretEncryptionStatusApplyConfiguration) WithHistory(values ...*EncryptionMigrationHistoryApplyConfiguration) *SecretEncryptionStatusApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithHistory")

@@ -10,8 +10,12 @@ import (
 type Interface interface {
 	// AWSEndpointServices returns a AWSEndpointServiceInformer.
 	AWSEndpointServices() AWSEndpointServiceInformer
+	// CertificateSigningRequestApprovals returns a CertificateSigningRequestApprovalInformer.
+	CertificateSigningRequestApprovals() CertificateSigningRequestApprovalInformer
 	// ControlPlaneComponents returns a ControlPlaneComponentInformer.
 	ControlPlaneComponents() ControlPlaneComponentInformer
+	// HCPEtcdBackups returns a HCPEtcdBackupInformer.
+	HCPEtcdBackups() HCPEtcdBackupInformer
 	// HostedClusters returns a HostedClusterInformer.
 	HostedClusters() HostedClusterInformer
 	// HostedControlPlanes returns a HostedControlPlaneInformer.
@@ -40,9 +44,19 @@ func (v *version) AWSEndpointServices() AWSEndpointServiceInformer {
 	return &aWSEndpointServiceInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
+// CertificateSigningRequestApprovals returns a CertificateSigningRequestApprovalInformer.
+func (v *version) CertificateSigningRequestApprovals() CertificateSigningRequestApprovalInformer {
+	return &certificateSigningRequestApprovalInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
 // ControlPlaneComponents returns a ControlPlaneComponentInformer.
 func (v *version) ControlPlaneComponents() ControlPlaneComponentInformer {
 	return &controlPlaneComponentInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// HCPEtcdBackups returns a HCPEtcdBackupInformer.
+func (v *version) HCPEtcdBackups() HCPEtcdBackupInformer {
+	return &hCPEtcdBackupInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // HostedClusters returns a HostedClusterInformer.

@@ -10,6 +10,14 @@ type AWSEndpointServiceListerExpansion interface{}
 // AWSEndpointServiceNamespaceLister.
 type AWSEndpointServiceNamespaceListerExpansion interface{}
 
+// CertificateSigningRequestApprovalListerExpansion allows custom methods to be added to
+// CertificateSigningRequestApprovalLister.
+type CertificateSigningRequestApprovalListerExpansion interface{}
+
+// CertificateSigningRequestApprovalNamespaceListerExpansion allows custom methods to be added to
+// CertificateSigningRequestApprovalNamespaceLister.
+type CertificateSigningRequestApprovalNamespaceListerExpansion interface{}
+
 // ControlPlaneComponentListerExpansion allows custom methods to be added to
 // ControlPlaneComponentLister.
 type ControlPlaneComponentListerExpansion interface{}
@@ -17,6 +25,14 @@ type ControlPlaneComponentListerExpansion interface{}
 // ControlPlaneComponentNamespaceListerExpansion allows custom methods to be added to
 // ControlPlaneComponentNamespaceLister.
 type ControlPlaneComponentNamespaceListerExpansion interface{}
+
+// HCPEtcdBackupListerExpansion allows custom methods to be added to
+// HCPEtcdBackupLister.
+type HCPEtcdBackupListerExpansion interface{}
+
+// HCPEtcdBackupNamespaceListerExpansion allows custom methods to be added to
+// HCPEtcdBackupNamespaceLister.
+type HCPEtcdBackupNamespaceListerExpansion interface{}
 
 // HostedClusterListerExpansion allows custom methods to be added to
 // HostedClusterLister.

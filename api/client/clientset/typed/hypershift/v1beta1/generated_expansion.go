@@ -4,7 +4,11 @@ package v1beta1
 
 type AWSEndpointServiceExpansion interface{}
 
+type CertificateSigningRequestApprovalExpansion interface{}
+
 type ControlPlaneComponentExpansion interface{}
+
+type HCPEtcdBackupExpansion interface{}
 
 type HostedClusterExpansion interface{}
 

@@ -13,7 +13,9 @@ import (
 type HypershiftV1beta1Interface interface {
 	RESTClient() rest.Interface
 	AWSEndpointServicesGetter
+	CertificateSigningRequestApprovalsGetter
 	ControlPlaneComponentsGetter
+	HCPEtcdBackupsGetter
 	HostedClustersGetter
 	HostedControlPlanesGetter
 	NodeBootstrapsGetter
@@ -30,8 +32,16 @@ func (c *HypershiftV1beta1Client) AWSEndpointServices(namespace string) AWSEndpo
 	return newAWSEndpointServices(c, namespace)
 }
 
+func (c *HypershiftV1beta1Client) CertificateSigningRequestApprovals(namespace string) CertificateSigningRequestApprovalInterface {
+	return newCertificateSigningRequestApprovals(c, namespace)
+}
+
 func (c *HypershiftV1beta1Client) ControlPlaneComponents(namespace string) ControlPlaneComponentInterface {
 	return newControlPlaneComponents(c, namespace)
+}
+
+func (c *HypershiftV1beta1Client) HCPEtcdBackups(namespace string) HCPEtcdBackupInterface {
+	return newHCPEtcdBackups(c, namespace)
 }
 
 func (c *HypershiftV1beta1Client) HostedClusters(namespace string) HostedClusterInterface {

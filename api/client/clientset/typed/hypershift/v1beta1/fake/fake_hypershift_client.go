@@ -16,8 +16,16 @@ func (c *FakeHypershiftV1beta1) AWSEndpointServices(namespace string) v1beta1.AW
 	return newFakeAWSEndpointServices(c, namespace)
 }
 
+func (c *FakeHypershiftV1beta1) CertificateSigningRequestApprovals(namespace string) v1beta1.CertificateSigningRequestApprovalInterface {
+	return newFakeCertificateSigningRequestApprovals(c, namespace)
+}
+
 func (c *FakeHypershiftV1beta1) ControlPlaneComponents(namespace string) v1beta1.ControlPlaneComponentInterface {
 	return newFakeControlPlaneComponents(c, namespace)
+}
+
+func (c *FakeHypershiftV1beta1) HCPEtcdBackups(namespace string) v1beta1.HCPEtcdBackupInterface {
+	return newFakeHCPEtcdBackups(c, namespace)
 }
 
 func (c *FakeHypershiftV1beta1) HostedClusters(namespace string) v1beta1.HostedClusterInterface {

@@ -1,0 +1,134 @@
+package versions
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/release/payload"
+)
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	root, err := pinned.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(append([]string{root}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// These are the only images of a release that are not what the lab runs. A new name here needs a reason that users read.
+var differences = []string{
+	"aws-cloud-controller-manager", "aws-ebs-csi-driver", "cluster-autoscaler", "csi-external-attacher", "csi-external-provisioner",
+	"csi-external-resizer", "csi-livenessprobe", "csi-node-driver-registrar", "haproxy", "pause", "pod-identity-webhook",
+}
+
+func TestVersionsAreThoseOfTheLab(t *testing.T) {
+	var got []string
+	for _, c := range Components {
+		own := c.Version != "" || len(c.Versions) > 0
+		if own != (c.Differs != "") {
+			t.Errorf("%s has a version of its own: %v, and a reason: %q", c.Name, own, c.Differs)
+		}
+		if c.Absent && c.Program != "" {
+			t.Errorf("%s is absent from the lab, and is built for it", c.Name)
+		}
+		for _, kubernetes := range Kubernetes {
+			image, err := c.Reference(kubernetes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tested, err := c.Tested(kubernetes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, tag, _ := strings.Cut(image, ":")
+			if same := tested != "" && strings.Contains("-"+strings.TrimPrefix(tag, "v")+"-", "-"+tested+"-"); !same && !slices.Contains(got, c.Name) {
+				got = append(got, c.Name)
+			}
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, differences) {
+		t.Errorf("the lab runs another version of %q, want %q", got, differences)
+	}
+}
+
+// A payload of a version of Kubernetes has the servers of this version, and the operators can host it.
+func TestProgramsOfKubernetesHaveItsVersion(t *testing.T) {
+	for _, kubernetes := range Kubernetes {
+		for _, program := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"} {
+			if version, err := pinned.Version(Program(program, kubernetes)); err != nil || version != "v"+kubernetes {
+				t.Errorf("%s is %s, %v; want v%s", Program(program, kubernetes), version, err, kubernetes)
+			}
+		}
+		if line, known := release.LineOf(kubernetes); !known || !line.Supported() {
+			t.Errorf("version %s cannot be hosted", kubernetes)
+		}
+	}
+}
+
+func TestDescriptionsAreUpToDate(t *testing.T) {
+	for _, kubernetes := range Kubernetes {
+		want, err := Describe(kubernetes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := payload.Parse(want); err != nil || len(d.Components) != len(Components) {
+			t.Errorf("the description of %s cannot be read: %v", kubernetes, err)
+		}
+		if got := read(t, "hack", "payload", "kubernetes-"+kubernetes+".yaml"); got != string(want) {
+			t.Errorf("hack/payload/kubernetes-%s.yaml is not what the table describes: run go run ./hack/payload -generate", kubernetes)
+		}
+	}
+	root, err := pinned.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err := filepath.Glob(filepath.Join(root, "hack", "payload", "*.yaml")); err != nil || len(files) != len(Kubernetes) {
+		t.Errorf("hack/payload has %q, %v; want a description for each of %q", files, err, Kubernetes)
+	}
+}
+
+// The programs of nodes are downloaded, not built.
+func TestNodeProgramsAreThoseOfTheLab(t *testing.T) {
+	dockerfile := read(t, "hack", "payload", "node-programs.Dockerfile")
+	for arg, program := range map[string]string{"KUBERNETES": "kubelet", "CONTAINERD": "containerd", "RUNC": "runc", "CNI": "bridge"} {
+		tested, err := pinned.Version(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`(?m)^ARG ` + arg + `=v?(.*)$`).FindStringSubmatch(dockerfile)
+		if found == nil || "v"+found[1] != tested {
+			t.Errorf("node-programs.Dockerfile has %s %q, the lab %s", arg, found, tested)
+		}
+	}
+}
+
+func TestExternalDNSOfTheChartIsThatOfTheLab(t *testing.T) {
+	tested, err := pinned.Version("external-dns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		ExternalDNS struct {
+			Image string `json:"image"`
+		} `json:"externalDNS"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "config", "helm", "hypershift", "values.yaml")), &values); err != nil {
+		t.Fatal(err)
+	}
+	if image := values.ExternalDNS.Image; !strings.HasSuffix(image, ":"+tested) {
+		t.Errorf("the chart has %q, the lab %s", image, tested)
+	}
+}

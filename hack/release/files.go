@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// sums is the file with the checksums of all others. It is signed.
+const sums = "SHA256SUMS"
+
+// changes returns the section of CHANGELOG.md about this version. A pre-release has the changes that are not released yet.
+func (r *release) changes() (string, error) {
+	text, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
+	if err != nil {
+		return "", err
+	}
+	notes, err := section(string(text), r.version)
+	return absolute(notes, r.commit), err
+}
+
+// absolute replaces links to files of the repository, which lead nowhere in the page of a release.
+func absolute(notes, commit string) string {
+	return strings.ReplaceAll(notes, "](docs/", "]("+source+"/blob/"+commit+"/docs/")
+}
+
+func section(changelog, version string) (string, error) {
+	title := version
+	if strings.Contains(version, "-") {
+		title = "Unreleased"
+	}
+	for part := range strings.SplitSeq(changelog, "\n## ") {
+		heading, body, _ := strings.Cut(part, "\n")
+		if heading == title || strings.HasPrefix(heading, title+" ") {
+			return strings.TrimSpace(body) + "\n", nil
+		}
+	}
+	return "", fmt.Errorf("CHANGELOG.md has no section %q", "## "+title)
+}
+
+// writeFiles writes the list of images, the release notes and the checksums, and signs the checksums.
+func (r *release) writeFiles(ctx context.Context, notes string, all []artifact) error {
+	var images, table strings.Builder
+	for _, a := range all {
+		fmt.Fprintln(&images, r.exact(a))
+		fmt.Fprintf(&table, "| %s | `%s` | `%s` |\n", a.what, r.named(a), a.digest)
+	}
+	chart := all[slices.IndexFunc(all, func(a artifact) bool { return a.what == "chart" })]
+	notes = fmt.Sprintf(`# hypershift %s
+
+%s
+## Install
+
+    helm install hypershift oci://%s/%s --version %s -n hypershift --create-namespace
+
+The chart names the image by digest. [Releases](%s/blob/main/docs/releases.md) describes how to verify signatures and SBOMs.
+
+| What | Name | Digest |
+|---|---|---|
+%s
+Commit: %s
+`, r.version, notes, r.registry, chart.repository, r.version, source, table.String(), r.commit)
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(r.dist, "images.txt"), []byte(images.String()), 0o644),
+		os.WriteFile(filepath.Join(r.dist, "release-notes.md"), []byte(notes), 0o644),
+	); err != nil {
+		return fmt.Errorf("writing the files of the release: %w", err)
+	}
+	if err := writeSums(r.dist); err != nil {
+		return fmt.Errorf("writing the checksums: %w", err)
+	}
+	if err := r.signFile(ctx, filepath.Join(r.dist, sums)); err != nil {
+		return err
+	}
+	r.report("released %s; its files are in %s", r.version, r.dist)
+	return nil
+}
+
+// writeSums writes the checksums of all files in a directory, in the format of sha256sum, except for signatures of them.
+func writeSums(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), sums) {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return err
+		}
+		digest := sha256.Sum256(content)
+		fmt.Fprintf(&text, "%s  %s\n", hex.EncodeToString(digest[:]), entry.Name())
+	}
+	return os.WriteFile(filepath.Join(dir, sums), []byte(text.String()), 0o644)
+}

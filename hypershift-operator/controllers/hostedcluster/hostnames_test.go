@@ -1,0 +1,64 @@
+package hostedcluster
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+)
+
+// Routes without a host name have one in the domain of the cluster. The control-plane-operator may request it, and konnectivity
+// keeps it while nodes may use it.
+func TestTheBaseDomainCompletesHostNames(t *testing.T) {
+	const host = "konnectivity.demo.example.com"
+	w := emptyTestEnv(t)
+	hc := privateCluster()
+	hc.Spec.DNS.BaseDomain, hc.Spec.Platform.AWS.EndpointAccess = "example.com", hyperv1.Public
+	w.Create(t, pullSecret(), hc)
+	pass := w.start()
+	require := func() {
+		t.Helper()
+		hcp, ns := &hyperv1.HostedControlPlane{}, &corev1.Namespace{}
+		if !w.exists(t, hcp, w.object("demo")) {
+			t.Fatal("there is no control plane")
+		}
+		if err := w.Admin().Get(t.Context(), client.ObjectKey{Name: plane}, ns); err != nil {
+			t.Fatal(err)
+		}
+		got := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity).Hostname()
+		if got != host || !strings.Contains(ns.Annotations[hyperv1.PublishedNamesAnnotation], host) {
+			t.Errorf("konnectivity has the host name %q, and the namespace publishes %q", got, ns.Annotations[hyperv1.PublishedNamesAnnotation])
+		}
+		if other := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.OAuthServer).Hostname(); other != "" {
+			t.Errorf("the OAuth server has the host name %q", other)
+		}
+	}
+	w.run(t, pass, 4)
+	require()
+	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	w.run(t, pass, 2)
+	require()
+
+	hc = &hyperv1.HostedCluster{}
+	if !w.exists(t, hc, client.ObjectKey{Namespace: "clusters", Name: "demo"}) || hyperv1.PublishingOf(hc.Spec.Services, hyperv1.Konnectivity).Hostname() != "" {
+		t.Error("the spec of the user has the default")
+	}
+}
+
+// A second cluster cannot have the same default, because both would write the same records.
+func TestDefaultHostNamesBelongToOneCluster(t *testing.T) {
+	for _, namespace := range []string{"clusters", "others"} {
+		hc := privateCluster()
+		hc.Namespace = namespace
+		hc.Spec.DNS.BaseDomain, hc.Spec.Platform.AWS.EndpointAccess = "example.com", hyperv1.Public
+		if got := indexes(false)[hostnameIndex](hc); len(got) != 1 || got[0] != "konnectivity.demo.example.com" {
+			t.Errorf("a cluster in namespace %s is found by %v", namespace, got)
+		}
+		if got := indexes(true)[hostnameIndex](hc); len(got) != 0 {
+			t.Errorf("with a router of the management cluster it is found by %v", got)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package nodepool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// terminationCheckAnnotation, on an AWSMachine that is being deleted, is the age of the deletion at which its instance was to be
+// checked last.
+const terminationCheckAnnotation = "hypershift.openshift.io/termination-check"
+
+// terminationChecks are ages of a deletion. The AWS provider of Cluster API terminates the instance at once and looks at it again
+// after a minute. Most instances are terminated earlier, and the deletion of the cluster waits for the last one. Each change
+// of an AWSMachine makes the provider check its instance.
+var terminationChecks = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, 40 * time.Second, 50 * time.Second}
+
+// terminationCheck returns the check that is due at that age, or 0, and the time until the next one.
+func terminationCheck(age time.Duration) (due, next time.Duration) {
+	for _, at := range terminationChecks {
+		if age < at {
+			return due, at - age
+		}
+		due = at
+	}
+	if age >= time.Minute {
+		due = 0 // the provider checks by itself
+	}
+	return due, deletionPause
+}
+
+// checkInstances lets the AWS provider check the instances that are being terminated, and returns when to do it again.
+func (r *Reconciler) checkInstances(ctx context.Context, s *scope) (again time.Duration, err error) {
+	again = deletionPause
+	for i := range s.awsMachines {
+		m := &s.awsMachines[i]
+		if m.DeletionTimestamp.IsZero() {
+			continue
+		}
+		due, next := terminationCheck(r.Clock.Since(m.DeletionTimestamp.Time))
+		again = min(again, next)
+		if due == 0 || m.Annotations[terminationCheckAnnotation] == due.String() {
+			continue
+		}
+		body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{terminationCheckAnnotation: due.String()}}})
+		if err != nil {
+			return 0, err
+		}
+		if err := r.Client.Patch(ctx, m, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+			return 0, fmt.Errorf("annotating AWSMachine %s: %w", m.Name, err)
+		}
+	}
+	return again, nil
+}

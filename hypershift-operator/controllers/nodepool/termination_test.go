@@ -1,0 +1,56 @@
+package nodepool
+
+import (
+	"testing"
+	"time"
+
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+)
+
+func TestTerminationCheck(t *testing.T) {
+	for age, want := range map[time.Duration][2]time.Duration{
+		-time.Second:     {0, 6 * time.Second},
+		0:                {0, 5 * time.Second},
+		5 * time.Second:  {5 * time.Second, 5 * time.Second},
+		7 * time.Second:  {5 * time.Second, 3 * time.Second},
+		39 * time.Second: {30 * time.Second, time.Second},
+		50 * time.Second: {50 * time.Second, deletionPause},
+		59 * time.Second: {50 * time.Second, deletionPause},
+		time.Minute:      {0, deletionPause},
+		time.Hour:        {0, deletionPause},
+	} {
+		if due, next := terminationCheck(age); due != want[0] || next != want[1] {
+			t.Errorf("after %s: %s is due, the next in %s, want %s", age, due, next, want)
+		}
+	}
+}
+
+func TestInstancesAreCheckedWhileTheyTerminate(t *testing.T) {
+	w := newTestEnv(t)
+	pass := w.start()
+	w.run(t, pass)
+	w.capi.stuck = true
+	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, pass)
+	checks := func() (all []string) {
+		t.Helper()
+		for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
+			all = append(all, m.Annotations[terminationCheckAnnotation])
+		}
+		return all
+	}
+	for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
+		w.clock.SetTime(m.DeletionTimestamp.Add(12 * time.Second))
+	}
+	w.run(t, pass)
+	if got := checks(); len(got) != 2 || got[0] != "10s" || got[1] != "10s" {
+		t.Errorf("the instances are checked at %q", got)
+	}
+	before := len(w.Calls.Log(0))
+	w.run(t, pass)
+	if more := w.Calls.Log(before); len(more) > 0 {
+		t.Errorf("the same check is repeated: %q", more)
+	}
+}

@@ -11,6 +11,9 @@ import (
 //go:embed *.json
 var documents embed.FS
 
+//go:embed commandline/*.json
+var commands embed.FS
+
 // Files of the policies.
 const (
 	HypershiftOperator    = "hypershift-operator.json"
@@ -32,7 +35,16 @@ var variable = regexp.MustCompile(`\$\{([A-Z_]+)\}`)
 // Fill returns the policy in that file with its variables replaced. A variable
 // without a value is an error: AWS would store the policy, and it would allow nothing.
 func Fill(file string, variables map[string]string) (string, error) {
-	text, err := documents.ReadFile(file)
+	return fill(documents, file, variables)
+}
+
+// FillCommand returns the policy for the users of a command of the command line, such as create-infra, with its variables replaced.
+func FillCommand(command string, variables map[string]string) (string, error) {
+	return fill(commands, "commandline/"+command+".json", variables)
+}
+
+func fill(from embed.FS, file string, variables map[string]string) (string, error) {
+	text, err := from.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("reading the policy: %w", err)
 	}

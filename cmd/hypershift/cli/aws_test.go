@@ -1,0 +1,891 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	"github.com/aws/smithy-go/middleware"
+	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+)
+
+var emulator *awsemulator.Emulator
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProcess) != "" {
+		os.Exit(process())
+	}
+	os.Exit(func() int {
+		var err error
+		if emulator, err = awsemulator.Start(context.Background(), awsemulator.Options{}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer emulator.Stop()
+		return m.Run()
+	}())
+}
+
+const domain = "example.com"
+
+var errDied = errors.New("the process died")
+
+// user is a user of the command line with an account that has only a public zone.
+type user struct {
+	t       *testing.T
+	account string
+	env     operation.Environment
+	out     bytes.Buffer
+	err     synchronized
+
+	mu     sync.Mutex
+	writes []string
+	reads  int
+	dieAt  int // the write after which the process has died; 0: it lives
+	dead   bool
+	// die ends the process.
+	die context.CancelFunc
+	// intercept sees each call.
+	intercept func(operation string) error
+}
+
+type synchronized struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (s *synchronized) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buffer.Write(p)
+}
+
+func (s *synchronized) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buffer.String()
+}
+
+func newUser(t *testing.T) *user {
+	t.Helper()
+	u := &user{t: t, account: emulator.NewAccount()}
+	for _, variable := range emulator.Env(u.account) {
+		name, value, _ := strings.Cut(variable, "=")
+		t.Setenv(name, value)
+	}
+	u.env = operation.Environment{
+		In: strings.NewReader(""), Out: &u.out, Err: &u.err, Clock: clock.RealClock{}, StateHome: t.TempDir(),
+		ConsistencyWindow: 300 * time.Millisecond, Timeout: time.Minute, Middleware: []func(*middleware.Stack) error{u.observe},
+	}
+	err := emulator.Given(t.Context(), u.account, func() error {
+		_, err := route53.NewFromConfig(emulator.Config(u.account)).CreateHostedZone(t.Context(), &route53.CreateHostedZoneInput{
+			Name: aws.String(domain), CallerReference: aws.String(u.account),
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func isWrite(operation string) bool {
+	for _, prefix := range []string{"Describe", "List", "Get", "Assume"} {
+		if strings.HasPrefix(operation, prefix) {
+			return false
+		}
+	}
+	return true
+}
+
+// observe counts the calls, and lets the process die: its calls fail, and its disk cannot be written.
+func (u *user) observe(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("observe",
+		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			operation := middleware.GetOperationName(ctx)
+			u.mu.Lock()
+			dead := u.dead
+			u.mu.Unlock()
+			if dead {
+				return middleware.InitializeOutput{}, middleware.Metadata{}, errDied
+			}
+			if u.intercept != nil {
+				if err := u.intercept(operation); err != nil {
+					return middleware.InitializeOutput{}, middleware.Metadata{}, err
+				}
+			}
+			if !isWrite(operation) {
+				u.mu.Lock()
+				u.reads++
+				u.mu.Unlock()
+				return next.HandleInitialize(ctx, in)
+			}
+			out, metadata, err := next.HandleInitialize(ctx, in)
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			if u.dead {
+				return out, metadata, errDied
+			}
+			u.writes = append(u.writes, operation)
+			if u.dieAt > 0 && len(u.writes) >= u.dieAt {
+				u.dead = true
+				u.die()
+				if err := os.Rename(u.stateDir(), u.stateDir()+".frozen"); err != nil {
+					u.t.Error(err)
+				}
+				return out, metadata, errDied
+			}
+			return out, metadata, err
+		}), middleware.Before)
+}
+
+func (u *user) stateDir() string { return filepath.Join(u.env.StateHome, "hypershift") }
+
+// resurrect gives the next process a disk.
+func (u *user) resurrect() {
+	u.dieAt = 0
+	if !u.dead {
+		return
+	}
+	if err := errors.Join(os.RemoveAll(u.stateDir()), os.Rename(u.stateDir()+".frozen", u.stateDir())); err != nil {
+		u.t.Fatal(err)
+	}
+	u.dead = false
+}
+
+// run runs a command and returns its exit code.
+func (u *user) run(args ...string) int {
+	u.t.Helper()
+	u.writes, u.reads = nil, 0
+	u.out.Reset()
+	u.err.mu.Lock()
+	u.err.buffer.Reset()
+	u.err.mu.Unlock()
+	ctx, die := context.WithCancel(u.t.Context())
+	defer die()
+	u.die = die
+	return cli.Run(ctx, "hypershift", args, u.env)
+}
+
+func (u *user) must(args ...string) {
+	u.t.Helper()
+	if code := u.run(args...); code != cli.Done {
+		u.t.Fatalf("hypershift %s: exit code %d\n%s%s", strings.Join(args, " "), code, u.err.String(), u.out.String())
+	}
+}
+
+func (u *user) made() infra.Output {
+	u.t.Helper()
+	var made infra.Output
+	text, err := os.ReadFile(u.infraJSON())
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return made
+}
+
+// try ends the test at an error.
+func (u *user) try(errs ...error) {
+	u.t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			u.t.Fatal(err)
+		}
+	}
+}
+
+func (u *user) owned() []string {
+	u.t.Helper()
+	left, err := emulator.Leftovers(u.t.Context(), u.account)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return left
+}
+
+const threeZones = "us-east-1a,us-east-1b,us-east-1c"
+
+func createInfra(zones string, more ...string) []string {
+	return append([]string{"create", "infra", "aws", "--infra-id", "demo-x7k2p", "--name", "demo", "--base-domain", domain, "--zones", zones}, more...)
+}
+
+func (u *user) createIAM(more ...string) []string {
+	return append([]string{"create", "iam", "aws", "--infra-id", "demo-x7k2p", "--infra-json", u.infraJSON(),
+		"--oidc-storage-provider-s3-bucket-name", "documents"}, more...)
+}
+
+func (u *user) infraJSON() string { return filepath.Join(u.env.StateHome, "infra.json") }
+
+func destroyInfra(more ...string) []string {
+	return append([]string{"destroy", "infra", "aws", "--infra-id", "demo-x7k2p", "--name", "demo", "--base-domain", domain, "--yes"}, more...)
+}
+
+func destroyIAM(more ...string) []string {
+	return append([]string{"destroy", "iam", "aws", "--infra-id", "demo-x7k2p", "--yes"}, more...)
+}
+
+// kinds counts resources by their kind.
+func kinds(left []string) map[string]int {
+	count := map[string]int{}
+	for _, l := range left {
+		kind, _, _ := strings.Cut(l, " ")
+		count[kind]++
+	}
+	return count
+}
+
+func TestThreeZonesAreCreatedUnchangedByASecondRunAndDeletedWithoutLeftovers(t *testing.T) {
+	u := newUser(t)
+	u.must(createInfra(threeZones, "--output-file", u.infraJSON(), "--additional-tags", "team=a")...)
+	u.must(u.createIAM("--kms-key-arn", "arn:aws:kms:us-east-1:111111111111:key/k", "--auto-node")...)
+	var roles clusteriam.Output
+	if err := json.Unmarshal(u.out.Bytes(), &roles); err != nil {
+		t.Fatal(err)
+	}
+	for _, arn := range []string{roles.Roles.ControlPlaneOperatorARN, roles.Roles.StorageARN, roles.KMSProviderRoleARN, roles.KarpenterRoleARN} {
+		if !strings.Contains(arn, ":iam::"+u.account+":role/demo-x7k2p-") {
+			t.Errorf("ARN %q", arn)
+		}
+	}
+	var made infra.Output
+	text, err := os.ReadFile(u.infraJSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &made); err != nil {
+		t.Fatal(err)
+	}
+	if len(made.Zones) != 3 || made.Zones[2].SubnetID == "" || made.VPCID == "" || made.PublicZoneID == "" || made.PrivateZoneID == "" || made.LocalZoneID == "" {
+		t.Errorf("result %+v", made)
+	}
+
+	network, err := emulator.Network(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ways := map[awsemulator.Internet]int{}
+	for _, s := range network.Subnets {
+		if s.VPC == made.VPCID {
+			ways[s.Internet]++
+		}
+	}
+	if ways[awsemulator.NAT] != 3 || ways[awsemulator.Gateway] != 3 {
+		t.Errorf("ways to the internet: %v", ways)
+	}
+	want := map[string]int{
+		"vpc": 1, "dhcp-options": 1, "internet-gateway": 1, "subnet": 6, "address": 3, "nat-gateway": 3, "vpc-endpoint": 1,
+		"hosted-zone": 2, "oidc-provider": 1, "role": 10, "instance-profile": 1,
+	}
+	got := kinds(u.owned())
+	for kind, n := range want {
+		if got[kind] != n {
+			t.Errorf("%d of kind %s, want %d", got[kind], kind, n)
+		}
+	}
+
+	for _, args := range [][]string{
+		createInfra(threeZones, "--output-file", u.infraJSON(), "--additional-tags", "team=a"),
+		createInfra(threeZones, "--plan", "--additional-tags", "team=a"),
+		u.createIAM("--kms-key-arn", "arn:aws:kms:us-east-1:111111111111:key/k", "--auto-node"),
+	} {
+		u.must(args...)
+		if len(u.writes) > 0 {
+			t.Errorf("%s has written: %v", strings.Join(args[:3], " "), u.writes)
+		}
+	}
+	// Without the state, resources are found by their tags.
+	if err := os.RemoveAll(u.stateDir()); err != nil {
+		t.Fatal(err)
+	}
+	u.must(createInfra(threeZones, "--additional-tags", "team=a")...)
+	if len(u.writes) > 0 {
+		t.Errorf("without its state the command has written: %v", u.writes)
+	}
+
+	if code := u.run(destroyInfra("--plan")...); code != cli.Changes || len(u.writes) > 0 {
+		t.Errorf("destroy --plan: exit code %d, writes %v", code, u.writes)
+	}
+	u.must(destroyIAM()...)
+	u.must(destroyInfra()...)
+	if left := u.owned(); len(left) > 0 {
+		t.Errorf("left: %s", strings.Join(left, "\n"))
+	}
+	u.must(destroyInfra()...)
+}
+
+func TestOtherLayouts(t *testing.T) {
+	u := newUser(t)
+	for name, c := range map[string]struct {
+		flags []string
+		want  map[string]int
+	}{
+		"one NAT gateway for three zones":       {[]string{"--single-nat-gateway"}, map[string]int{"nat-gateway": 1, "address": 1, "subnet": 6}},
+		"public subnets only":                   {[]string{"--public-only"}, map[string]int{"nat-gateway": 0, "address": 0, "subnet": 3}},
+		"another network, and no prefix in DNS": {[]string{"--vpc-cidr", "10.9.0.0/16", "--base-domain-prefix", "none"}, map[string]int{"subnet": 6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u.must(createInfra(threeZones, c.flags...)...)
+			got := kinds(u.owned())
+			for kind, n := range c.want {
+				if got[kind] != n {
+					t.Errorf("%d of kind %s, want %d", got[kind], kind, n)
+				}
+			}
+			u.must(createInfra(threeZones, c.flags...)...)
+			if len(u.writes) > 0 {
+				t.Errorf("the second run has written: %v", u.writes)
+			}
+			u.must("destroy", "infra", "aws", "--infra-id", "demo-x7k2p", "--yes")
+			if left := u.owned(); len(left) > 0 {
+				t.Errorf("left: %s", strings.Join(left, "\n"))
+			}
+		})
+	}
+}
+
+// The process dies after each single writing call. The same command finishes, with one resource of each, and deletion leaves
+// nothing. The deletion dies, too.
+func TestDeathAfterEachCallIsResumed(t *testing.T) {
+	documents := func(u *user) string { return "documents-" + u.account }
+	for name, commands := range map[string]struct{ create, destroy func(u *user) []string }{
+		"infra": {
+			func(*user) []string { return createInfra("us-east-1a") },
+			func(*user) []string { return destroyInfra() },
+		},
+		"iam": {
+			func(u *user) []string {
+				return u.createIAM("--vpc-id", "vpc-1", "--public-zone-id", "Z1", "--private-zone-id", "Z2", "--local-zone-id", "Z3")
+			},
+			func(*user) []string { return destroyIAM() },
+		},
+		"bastion": {
+			func(u *user) []string {
+				u.givenNetwork()
+				return createBastion()
+			},
+			func(*user) []string { return destroyBastion() },
+		},
+		"oidc-bucket": {
+			func(u *user) []string { return createBucket(documents(u)) },
+			func(u *user) []string { return destroyBucket(documents(u)) },
+		},
+		"cli-role": {
+			func(*user) []string { return createCLIRole() },
+			func(*user) []string { return destroyCLIRole() },
+		},
+		"operator-roles": {
+			func(u *user) []string { return createOperatorRoles(u.issuer(), documents(u)) },
+			func(*user) []string { return destroyOperatorRoles() },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUser(t)
+			if err := os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p"}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			create, destroy := commands.create(u), commands.destroy(u)
+			u.must(create...)
+			whole, calls := kinds(u.owned()), len(u.writes)
+			u.must(destroy...)
+			deletions := len(u.writes)
+			step := 1
+			if testing.Short() {
+				step = 7
+			}
+			for at := 1; at <= calls; at += step {
+				// The deletion of what a command that has died left behind.
+				u.dieAt = at
+				if code := u.run(create...); code != cli.Interrupted {
+					t.Fatalf("death after call %d: exit code %d", at, code)
+				}
+				u.resurrect()
+				u.must(destroy...)
+				if left := u.owned(); len(left) > 0 {
+					t.Fatalf("death after call %d, and the deletion leaves: %s", at, strings.Join(left, "\n"))
+				}
+				u.dieAt = at
+				if code := u.run(create...); code != cli.Interrupted {
+					t.Fatalf("death after call %d: exit code %d", at, code)
+				}
+				u.resurrect()
+				u.must(create...)
+				if got := kinds(u.owned()); fmt.Sprint(got) != fmt.Sprint(whole) {
+					t.Fatalf("after death after call %d there are %v, want %v", at, got, whole)
+				}
+				u.dieAt = at%deletions + 1
+				u.run(destroy...)
+				u.resurrect()
+				u.must(destroy...)
+				if left := u.owned(); len(left) > 0 {
+					t.Fatalf("after death after call %d the deletion leaves: %s", at, strings.Join(left, "\n"))
+				}
+			}
+			t.Logf("%d calls, and %d of the deletion", calls, deletions)
+		})
+	}
+}
+
+// again runs a command as a user does whose calls AWS limits: the same command continues.
+func (u *user) again(args ...string) {
+	u.t.Helper()
+	for range 5 {
+		if u.run(args...) == cli.Done {
+			return
+		}
+	}
+	u.must(args...)
+}
+
+// Half of all writing calls are throttled, and an eighth of the answers is lost after the call was carried out.
+func TestHalfOfTheCallsThrottledAndLostAnswers(t *testing.T) {
+	seeds := uint64(2)
+	if testing.Short() {
+		seeds = 1
+	}
+	u := newUser(t)
+	zones := "us-east-1a,us-east-1b"
+	u.must(createInfra(zones, "--output-file", u.infraJSON())...)
+	u.must(u.createIAM()...)
+	whole := kinds(u.owned())
+	u.must(destroyIAM()...)
+	u.must(destroyInfra()...)
+	for seed := range seeds {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var mu sync.Mutex
+		lost := map[string]int{}
+		u.intercept = func(operation string) error {
+			if !isWrite(operation) {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			fault := awsemulator.Fault{Kind: awsemulator.Throttle, Action: operation, Account: u.account}
+			switch n := random.IntN(8); {
+			case n == 7:
+				fault.Kind = awsemulator.AnswerLost
+				lost[operation[:6]]++
+			case n > 3:
+				return nil
+			}
+			return emulator.Fault(context.Background(), fault)
+		}
+		u.again(createInfra(zones, "--output-file", u.infraJSON())...)
+		u.again(u.createIAM()...)
+		if got := kinds(u.owned()); fmt.Sprint(got) != fmt.Sprint(whole) {
+			t.Errorf("seed %d: there are %v, want %v", seed, got, whole)
+		}
+		u.again(destroyIAM()...)
+		u.again(destroyInfra()...)
+		if lost["Create"] == 0 || lost["Delete"] == 0 {
+			t.Errorf("seed %d: lost answers %v", seed, lost)
+		}
+		u.intercept = nil
+		if err := emulator.Forgive(t.Context(), u.account); err != nil {
+			t.Fatal(err)
+		}
+		if left := u.owned(); len(left) > 0 {
+			t.Errorf("seed %d leaves: %s", seed, strings.Join(left, "\n"))
+		}
+	}
+}
+
+func TestDriftIsShownAndRepaired(t *testing.T) {
+	u := newUser(t)
+	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
+	u.must(u.createIAM()...)
+	cfg := emulator.Config(u.account)
+	e, i := ec2.NewFromConfig(cfg), awsiam.NewFromConfig(cfg)
+	var made infra.Output
+	text, err := os.ReadFile(u.infraJSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &made); err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.DeleteTags(t.Context(), &ec2.DeleteTagsInput{Resources: []string{made.Zones[0].SubnetID}, Tags: []ec2types.Tag{{Key: aws.String("kubernetes.io/role/internal-elb")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.ModifyVpcAttribute(t.Context(), &ec2.ModifyVpcAttributeInput{VpcId: aws.String(made.VPCID), EnableDnsHostnames: &ec2types.AttributeBooleanValue{Value: aws.Bool(false)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = i.UpdateAssumeRolePolicy(t.Context(), &awsiam.UpdateAssumeRolePolicyInput{RoleName: aws.String("demo-x7k2p-node-pool"),
+		PolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"AWS":"arn:aws:iam::1:root"}}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := u.run(createInfra("us-east-1a", "--plan")...); code != cli.Changes {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{
+		"~ Subnet demo-x7k2p-private-us-east-1a (" + made.Zones[0].SubnetID + ")", "tag kubernetes.io/role/internal-elb: (none) -> 1",
+		"~ VPC attribute enableDnsHostnames", "value: false -> true", "0 to create, 2 to update, 0 to delete",
+	} {
+		if !strings.Contains(u.out.String(), want) {
+			t.Errorf("the plan does not contain %q:\n%s", want, u.out.String())
+		}
+	}
+	if len(u.writes) > 0 {
+		t.Errorf("the plan has written: %v", u.writes)
+	}
+	checkExample(t, "hypershift "+strings.Join(createInfra("us-east-1a", "--plan"), " "), u.out.String())
+	u.must(createInfra("us-east-1a")...)
+	if !slices.Equal(u.writes, []string{"CreateTags", "ModifyVpcAttribute"}) && !slices.Equal(u.writes, []string{"ModifyVpcAttribute", "CreateTags"}) {
+		t.Errorf("repaired by %v", u.writes)
+	}
+	u.must(u.createIAM()...)
+	if !slices.Equal(u.writes, []string{"UpdateAssumeRolePolicy"}) {
+		t.Errorf("repaired by %v", u.writes)
+	}
+}
+
+func TestResourcesOfOthersAreNeitherAdoptedNorDeleted(t *testing.T) {
+	u := newUser(t)
+	if err := os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := emulator.Role(t.Context(), u.account, "demo-x7k2p-worker-role", awsemulator.TrustRole("arn:aws:iam::1:root")); err != nil {
+		t.Fatal(err)
+	}
+	if code := u.run(u.createIAM()...); code != cli.Failed {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(u.err.String(), "role demo-x7k2p-worker-role exists and does not carry the tag kubernetes.io/cluster/demo-x7k2p=owned") || len(u.writes) > 0 {
+		t.Errorf("writes %v\n%s", u.writes, u.err.String())
+	}
+	if code := u.run(destroyIAM()...); code != cli.Remaining || len(u.writes) > 0 {
+		t.Errorf("destroy: exit code %d, writes %v", code, u.writes)
+	}
+}
+
+func TestWhatTheHostedClusterLeftBehindIsDeletedOrListed(t *testing.T) {
+	u := newUser(t)
+	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
+	var made infra.Output
+	text, err := os.ReadFile(u.infraJSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &made); err != nil {
+		t.Fatal(err)
+	}
+	e := ec2.NewFromConfig(emulator.Config(u.account))
+	tags := func(kind ec2types.ResourceType) []ec2types.TagSpecification {
+		return []ec2types.TagSpecification{{ResourceType: kind, Tags: []ec2types.Tag{{Key: aws.String("kubernetes.io/cluster/demo-x7k2p"), Value: aws.String("owned")}}}}
+	}
+	var groups []string
+	for _, name := range []string{"one", "two"} {
+		g, err := e.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String(name), Description: aws.String(name), VpcId: aws.String(made.VPCID), TagSpecifications: tags(ec2types.ResourceTypeSecurityGroup)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups = append(groups, *g.GroupId)
+	}
+	for i, g := range groups {
+		_, err := e.AuthorizeSecurityGroupIngress(t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: aws.String(g), IpPermissions: []ec2types.IpPermission{
+			{IpProtocol: aws.String("-1"), UserIdGroupPairs: []ec2types.UserIdGroupPair{{GroupId: aws.String(groups[1-i])}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := e.RunInstances(t.Context(), &ec2.RunInstancesInput{ImageId: aws.String(awsemulator.ImageAMD64), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		SubnetId: aws.String(made.Zones[0].SubnetID), SecurityGroupIds: groups, InstanceType: "m5.large", TagSpecifications: tags(ec2types.ResourceTypeInstance)}); err != nil {
+		t.Fatal(err)
+	}
+	volume, err := e.CreateVolume(t.Context(), &ec2.CreateVolumeInput{AvailabilityZone: aws.String("us-east-1a"), Size: aws.Int32(1), TagSpecifications: tags(ec2types.ResourceTypeVolume)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := u.run(destroyInfra()...); code != cli.Remaining {
+		t.Errorf("exit code %d\n%s", code, u.err.String())
+	}
+	if !strings.Contains(u.err.String(), "Volume "+*volume.VolumeId+": left behind by the hosted cluster") {
+		t.Errorf("the volume is not listed:\n%s", u.err.String())
+	}
+	left := slices.DeleteFunc(u.owned(), func(s string) bool { return strings.HasPrefix(s, "volume ") })
+	if len(left) > 0 {
+		t.Errorf("left: %s", strings.Join(left, "\n"))
+	}
+}
+
+func TestErrorsTellWhatToDo(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault awsemulator.Fault
+		args  []string
+		code  int
+		want  string
+	}{
+		"a call is denied": {awsemulator.Fault{Kind: awsemulator.Denied, Action: "CreateVpc"}, createInfra("us-east-1a"), cli.Failed, "add the permission"},
+		"a quota is exhausted": {awsemulator.Fault{Kind: awsemulator.Error, Action: "AllocateAddress", Code: "AddressLimitExceeded", Message: "too many"},
+			createInfra("us-east-1a"), cli.Failed, "raise it in Service Quotas"},
+		"credentials have expired":           {awsemulator.Fault{Kind: awsemulator.Expired, Action: "GetCallerIdentity"}, createInfra("us-east-1a"), cli.Failed, "check that they have not expired"},
+		"a zone is of another region":        {awsemulator.Fault{}, createInfra("eu-west-1a", "--region", "us-east-1"), cli.Usage, "is not a zone of the region us-east-1"},
+		"a zone does not exist":              {awsemulator.Fault{}, createInfra("us-east-1z"), cli.Failed, "does not exist in region us-east-1 for this account"},
+		"the base domain has no public zone": {awsemulator.Fault{}, append(createInfra("us-east-1a"), "--base-domain", "other.org"), cli.Failed, "the public hosted zone of --base-domain other.org does not exist"},
+		"calls are throttled for ever": {awsemulator.Fault{Kind: awsemulator.Throttle, Action: "CreateVpc", Count: awsemulator.Forever},
+			createInfra("us-east-1a"), cli.Failed, "AWS limits the calls of this account; run the same command again"},
+		"AWS does not answer": {awsemulator.Fault{Kind: awsemulator.Reset, Action: "CreateInternetGateway", Count: awsemulator.Forever},
+			createInfra("us-east-1a"), cli.Failed, "AWS did not answer"},
+		"the region is not enabled": {awsemulator.Fault{Kind: awsemulator.Error, Action: "DescribeVpcs", Code: "AuthFailure", Message: "not able to validate the credentials", Count: awsemulator.Forever},
+			createInfra("us-east-1a"), cli.Failed, "check --region, and whether the region is enabled for the account"},
+		"the service is not enabled": {awsemulator.Fault{Kind: awsemulator.Error, Action: "CreateVpc", Code: "OptInRequired", Message: "no"},
+			createInfra("us-east-1a"), cli.Failed, "not enabled for the account"},
+		"a name exists": {awsemulator.Fault{Kind: awsemulator.Error, Action: "CreateHostedZone", Code: "ConflictingDomainExists", Message: "no", Count: awsemulator.Forever},
+			createInfra("us-east-1a"), cli.Failed, "another private zone of this name"},
+		"a deletion is refused for ever": {awsemulator.Fault{Kind: awsemulator.Error, Action: "DeleteVpc", Code: "DependencyViolation", Message: "has dependencies", Count: awsemulator.Forever},
+			destroyInfra(), cli.Failed, "the VPC has something that the command does not delete"},
+		"a required flag is missing": {awsemulator.Fault{}, []string{"create", "infra", "aws"}, cli.Usage, "--infra-id: Required value"},
+		"an unknown flag":            {awsemulator.Fault{}, createInfra("us-east-1a", "--nat"), cli.Usage, "unknown flag: --nat"},
+		"an unknown command":         {awsemulator.Fault{}, []string{"make", "infra"}, cli.Usage, "unknown command"},
+		"nobody can be asked":        {awsemulator.Fault{}, []string{"destroy", "infra", "aws", "--infra-id", "demo-x7k2p"}, cli.Usage, "needs --yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUser(t)
+			if slices.Contains(c.args, "destroy") {
+				u.must(createInfra("us-east-1a")...)
+			}
+			if c.fault.Kind != "" {
+				c.fault.Account = u.account
+				if err := emulator.Fault(t.Context(), c.fault); err != nil {
+					t.Fatal(err)
+				}
+			}
+			u.env.Timeout = 2 * time.Second
+			if code := u.run(c.args...); code != c.code {
+				t.Errorf("exit code %d", code)
+			}
+			if !strings.Contains(u.err.String(), c.want) {
+				t.Errorf("%q is not in\n%s", c.want, u.err.String())
+			}
+		})
+	}
+}
+
+func TestCredentialsOfASessionAndARole(t *testing.T) {
+	u := newUser(t)
+	path := filepath.Join(t.TempDir(), "sts.json")
+	text := fmt.Sprintf(`{"Credentials": {"AccessKeyId": %q, "SecretAccessKey": "any", "SessionToken": "any", "Expiration": "2030-01-01T00:00:00Z"}}`, u.account)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	role, err := emulator.Role(t.Context(), u.account, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "none")
+	if err := emulator.ForgetCalls(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	u.must(createInfra("us-east-1a", "--sts-creds", path, "--role-arn", role)...)
+	calls, err := emulator.Calls(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for _, c := range calls {
+		if c.Name() == "ec2.CreateVpc" {
+			seen = true
+			if c.Role != role {
+				t.Errorf("%s as %s", c.Name(), c.Caller)
+			}
+		}
+	}
+	if !seen {
+		t.Error("no VPC was created")
+	}
+	if code := u.run(createInfra("us-east-1a", "--sts-creds", u.env.StateHome)...); code != cli.Usage {
+		t.Errorf("exit code %d for a file that cannot be read", code)
+	}
+}
+
+func TestVersionAndName(t *testing.T) {
+	u := newUser(t)
+	u.must("version", "-o", "json")
+	var v cli.Version
+	if err := json.Unmarshal(u.out.Bytes(), &v); err != nil || v.Go == "" {
+		t.Errorf("%v: %s", err, u.out.String())
+	}
+	if got := cli.New("hcp", u.env).Name(); got != "hcp" {
+		t.Errorf("the name is %s", got)
+	}
+}
+
+func TestCredentialsInASecret(t *testing.T) {
+	u := newUser(t)
+	u.env.Secret = func(_ context.Context, namespace, name string) (map[string][]byte, error) {
+		switch namespace + "/" + name {
+		case "clusters/aws":
+			return map[string][]byte{"aws_access_key_id": []byte(u.account), "aws_secret_access_key": []byte("any")}, nil
+		case "clusters/empty":
+			return nil, nil
+		}
+		return nil, errors.New("not found")
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "none")
+	u.must(createInfra("us-east-1a", "--secret-creds", "clusters/aws", "--output-file", u.infraJSON())...)
+	for secret, c := range map[string]struct {
+		code int
+		want string
+	}{
+		"aws":            {cli.Usage, "is not NAMESPACE/NAME"},
+		"clusters/other": {cli.Failed, "reading --secret-creds: not found"},
+		"clusters/empty": {cli.Failed, "does not have aws_access_key_id"},
+	} {
+		if code := u.run(createInfra("us-east-1a", "--secret-creds", secret)...); code != c.code || !strings.Contains(u.err.String(), c.want) {
+			t.Errorf("%s: exit code %d\n%s", secret, code, u.err.String())
+		}
+	}
+}
+
+// The operators of the cluster assume two roles in the account of a shared VPC.
+func TestRolesInTheAccountOfASharedVPC(t *testing.T) {
+	u := newUser(t)
+	owner := emulator.NewAccount()
+	var administrator string
+	u.try(emulator.Given(t.Context(), owner, func() (err error) {
+		administrator, err = emulator.Role(t.Context(), owner, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
+		return err
+	}))
+	u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600))
+	ownerRoles := func() int {
+		left, err := emulator.Leftovers(t.Context(), owner)
+		u.try(err)
+		return len(left)
+	}
+	for _, shared := range [][]string{nil, {"--shared-role"}} {
+		create := u.createIAM(append(shared, "--vpc-owner-role-arn", administrator)...)
+		u.must(create...)
+		var made clusteriam.Output
+		u.try(json.Unmarshal(u.out.Bytes(), &made))
+		u.must(create...)
+		if len(u.writes) > 0 {
+			t.Errorf("the second run has written: %v", u.writes)
+		}
+		if n := ownerRoles(); n != 2 {
+			t.Errorf("%d roles in the account of the VPC", n)
+		}
+		o := awsiam.NewFromConfig(emulator.Config(owner))
+		for name, arn := range map[string]string{"demo-x7k2p-shared-vpc-route53": made.SharedIngressRoleARN, "demo-x7k2p-shared-vpc-endpoint": made.SharedControlPlaneRoleARN} {
+			role, err := o.GetRole(t.Context(), &awsiam.GetRoleInput{RoleName: aws.String(name)})
+			u.try(err)
+			if *role.Role.Arn != arn || !strings.Contains(decode(t, *role.Role.AssumeRolePolicyDocument), made.Roles.ControlPlaneOperatorARN) {
+				t.Errorf("%s is %s and trusts %s", arn, *role.Role.Arn, *role.Role.AssumeRolePolicyDocument)
+			}
+			operator := strings.TrimPrefix(made.Roles.ControlPlaneOperatorARN, "arn:aws:iam::"+u.account+":role/")
+			policy, err := awsiam.NewFromConfig(emulator.Config(u.account)).GetRolePolicy(t.Context(), &awsiam.GetRolePolicyInput{
+				RoleName: aws.String(operator), PolicyName: aws.String("demo-x7k2p-control-plane-operator-assume"),
+			})
+			u.try(err)
+			if !strings.Contains(decode(t, *policy.PolicyDocument), `"`+arn+`"`) {
+				t.Errorf("the control-plane-operator may not assume %s: %s", arn, *policy.PolicyDocument)
+			}
+		}
+		u.must(destroyIAM("--vpc-owner-role-arn", administrator)...)
+		if left := u.owned(); len(left) > 0 || ownerRoles() > 0 {
+			t.Errorf("left: %v, and %d in the account of the VPC", left, ownerRoles())
+		}
+	}
+}
+
+func TestNetworkInTheAccountOfASharedVPC(t *testing.T) {
+	u := newUser(t) // this account has the public zone
+	owner := emulator.NewAccount()
+	var administrator string
+	u.try(emulator.Given(t.Context(), owner, func() (err error) {
+		administrator, err = emulator.Role(t.Context(), owner, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
+		return err
+	}))
+	u.must(createInfra("us-east-1a", "--vpc-owner-role-arn", administrator, "--output-file", u.infraJSON())...)
+	if made := u.made(); made.VPCCreatorAccountID != owner || made.ClusterAccountID != u.account || made.PublicZoneID == "" {
+		t.Errorf("result %+v", made)
+	}
+	left, err := emulator.Leftovers(t.Context(), owner)
+	u.try(err)
+	if in := kinds(left); in["vpc"] != 1 || in["hosted-zone"] != 2 || len(u.owned()) > 0 {
+		t.Errorf("in the account of the VPC: %v; in that of the cluster: %v", in, u.owned())
+	}
+	u.must(destroyInfra("--vpc-owner-role-arn", administrator)...)
+	if left, err = emulator.Leftovers(t.Context(), owner); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// The answer to each single call of the deletion is lost, after the call was carried out.
+func TestLostAnswerOfEachDeletion(t *testing.T) {
+	for name, commands := range map[string]struct{ create, destroy func(u *user) []string }{
+		"infra": {func(*user) []string { return createInfra("us-east-1a") }, func(*user) []string { return destroyInfra() }},
+		"iam": {
+			func(u *user) []string {
+				return u.createIAM("--vpc-id", "vpc-1", "--public-zone-id", "Z1", "--private-zone-id", "Z2", "--local-zone-id", "Z3")
+			},
+			func(*user) []string { return destroyIAM() },
+		},
+		"bastion": {
+			func(u *user) []string {
+				u.givenNetwork()
+				return createBastion()
+			},
+			func(*user) []string { return destroyBastion() },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUser(t)
+			u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p"}`), 0o600))
+			u.must(commands.create(u)...)
+			u.must(commands.destroy(u)...)
+			step := 1
+			if testing.Short() {
+				step = 5
+			}
+			for at, calls := 1, len(u.writes); at <= calls; at += step {
+				u.must(commands.create(u)...)
+				deletions, lost := 0, ""
+				var mu sync.Mutex
+				u.intercept = func(operation string) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if !isWrite(operation) {
+						return nil
+					}
+					if deletions++; deletions != at {
+						return nil
+					}
+					lost = operation
+					return emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.AnswerLost, Action: operation, Account: u.account})
+				}
+				u.must(commands.destroy(u)...)
+				u.intercept = nil
+				if left := u.owned(); len(left) > 0 || lost == "" {
+					t.Fatalf("the answer of %q is lost, and the deletion leaves: %s", lost, strings.Join(left, "\n"))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/consolelogs"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/describe"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/doctor"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/dump"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/fix"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/install"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/leftovers"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+)
+
+// addInspection adds the commands that install the operator and show what it has made.
+func addInspection(root *cobra.Command, env operation.Environment) {
+	root.AddCommand(
+		install.New(env),
+		doctor.New(env),
+		group("describe", "Show the state of something", describe.NewCluster(env)),
+		group("dump", "Collect data for support", dump.NewCluster(env)),
+		group("console-logs", "Save the consoles of machines", consolelogs.NewAWS(env)),
+		group("fix", "Repair something that was deleted", fix.NewOIDC(env)),
+		group("leftovers", "Find what was left behind", leftovers.NewAWS(env)),
+	)
+}

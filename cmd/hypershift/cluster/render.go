@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+)
+
+// renders is true if the objects are printed and not created.
+func (o *createOptions) renders() bool { return o.render || o.renderInto != "" }
+
+// print prints the objects. It makes no call, and its output depends on the flags and the files only.
+func (o *createOptions) print(env operation.Environment) error {
+	switch {
+	case o.infraJSON == "" || o.iamJSON == "":
+		return &operation.UsageError{Err: errors.New("--render needs --infra-json and --iam-json: it makes no call, and the ids of AWS come from there")}
+	case o.Plan || o.wait:
+		return &operation.UsageError{Err: errors.New("--render excludes --plan and --wait")}
+	case o.sensitive && o.cluster.IAM.KMSKeyARN == "" && len(o.cluster.EncryptionKey) == 0:
+		return &operation.UsageError{Err: errors.New("--render-sensitive needs --etcd-encryption-key-file: a random key would be another one each time")}
+	}
+	if err := operation.Check(o.cluster.Validate()); err != nil {
+		return err
+	}
+	text, err := clustermanifests.YAML(o.cluster.Objects(), o.sensitive)
+	if err != nil {
+		return err
+	}
+	if o.renderInto == "" {
+		_, err := env.Out.Write(text)
+		return err
+	}
+	// The Secrets are for the user alone.
+	if err := os.WriteFile(o.renderInto, text, 0o600); err != nil {
+		return fmt.Errorf("writing --render-into: %w", err)
+	}
+	fmt.Fprintf(env.Err, "wrote %s\n", o.renderInto)
+	return nil
+}

@@ -1,0 +1,202 @@
+// Package infra has the commands `create infra aws` and `destroy infra aws`.
+package infra
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
+)
+
+const long = `The resources are a graph. They are created in parallel, and the state is saved before and after each creation:
+if the command ends early for any reason, the same command continues. It adopts only resources that carry the tag
+kubernetes.io/cluster/<infra-id>=owned, and repairs what was changed since.`
+
+func state(infraID string) string { return infraID + "-infra-aws" }
+
+// NewCreate returns `create infra aws`.
+func NewCreate(env operation.Environment) *cobra.Command {
+	var o operation.Options
+	var v operation.VPCOwner
+	var template operation.Template
+	var spec infra.Spec
+	var cidr, outputFile string
+	var tags []string
+	c := operation.Command("aws", "Create the VPC and the hosted zones of a cluster in AWS", long, func(ctx context.Context) error {
+		if err := complete(&spec, cidr, tags); err != nil {
+			return err
+		}
+		if template.Wanted() {
+			return render(env, o, v, template, spec)
+		}
+		return create(ctx, env, o, v, spec, outputFile)
+	})
+	c.Example = "  hypershift create infra aws --infra-id demo-x7k2p --name demo --base-domain example.com --zones us-east-1a,us-east-1b,us-east-1c --output-file infra.json"
+	o.Flags(c, false)
+	v.Flags(c)
+	template.Flags(c)
+	f := c.Flags()
+	f.StringVar(&spec.InfraID, "infra-id", "", "infra ID of the cluster, the prefix of all names (required)")
+	f.StringVar(&spec.Name, "name", "example", "name of the cluster; its private zone is <name>.hypershift.local")
+	f.StringVar(&spec.BaseDomain, "base-domain", "", "domain of an existing public hosted zone (required)")
+	f.StringVar(&spec.BaseDomainPrefix, "base-domain-prefix", "", "prefix of the private zone in the base domain (default: the name of the cluster; none: no prefix)")
+	f.StringSliceVar(&spec.Zones, "zones", nil, "availability zones (default: the first one of the region)")
+	f.StringVar(&cidr, "vpc-cidr", "10.0.0.0/16", "addresses of the VPC, a network with a mask of 16 bits")
+	f.BoolVar(&spec.SingleNATGateway, "single-nat-gateway", false, "one NAT gateway for all zones: it costs less, and all zones depend on one")
+	f.BoolVar(&spec.PublicOnly, "public-only", false, "only public subnets, without NAT gateways")
+	f.StringSliceVar(&tags, "additional-tags", nil, "tags of all resources, as key=value")
+	f.StringVar(&outputFile, "output-file", "", "file for the result as JSON (default: standard output)")
+	return c
+}
+
+func complete(spec *infra.Spec, cidr string, tags []string) (err error) {
+	// An invalid network is reported with the other problems.
+	spec.VPCCIDR, _ = netip.ParsePrefix(cidr)
+	spec.Tags, err = operation.ParseTags(tags)
+	return err
+}
+
+// render prints a template. It makes no call.
+func render(env operation.Environment, o operation.Options, v operation.VPCOwner, template operation.Template, spec infra.Spec) error {
+	if err := template.Check(o, v); err != nil {
+		return err
+	}
+	if len(spec.Zones) == 0 {
+		return &operation.UsageError{Err: errors.New("--render needs --zones: it makes no call")}
+	}
+	spec.Region = o.Region
+	if err := operation.Check(spec.Validate()); err != nil {
+		return err
+	}
+	return template.Write(env, infra.Template(spec))
+}
+
+func create(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, spec infra.Spec, outputFile string) error {
+	cfg, err := o.Config(ctx, env)
+	if err != nil {
+		return err
+	}
+	spec.Region = cfg.Region
+	if err := operation.Check(spec.Validate()); err != nil {
+		return err
+	}
+	made, err := Ensure(ctx, env, o, v, cfg, spec)
+	if err != nil || o.Plan {
+		return err
+	}
+	return operation.Result(env, outputFile, made)
+}
+
+// Ensure creates the infrastructure of a valid spec, or repairs it, and returns its ids. With --plan it only prints the plan.
+func Ensure(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, cfg aws.Config, spec infra.Spec) (infra.Output, error) {
+	ofVPC, shared, err := v.Config(ctx, env, o.Session, cfg)
+	if err != nil {
+		return infra.Output{}, err
+	}
+	cloud := infra.NewCloud(ofVPC, spec.Owner()).WithPublicZoneIn(cfg)
+	var caller awsgraph.Caller
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		caller, err = awsgraph.CallerOf(groupCtx, ofVPC)
+		return err
+	})
+	if shared {
+		group.Go(func() error {
+			cluster, err := awsgraph.CallerOf(groupCtx, cfg)
+			spec.ClusterAccount = cluster.Account
+			return err
+		})
+	}
+	group.Go(func() error {
+		if len(spec.Zones) > 0 {
+			return cloud.CheckZones(groupCtx, spec.Zones)
+		}
+		zone, err := cloud.FirstZone(groupCtx)
+		spec.Zones = []string{zone}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return infra.Output{}, err
+	}
+	if shared {
+		spec.VPCOwner = caller.Account
+	}
+	graph, err := cloud.Graph(spec)
+	if err != nil {
+		return infra.Output{}, err
+	}
+	plan, err := o.Apply(ctx, env, state(spec.InfraID), scope(caller, spec), graph)
+	if err != nil {
+		return infra.Output{}, err
+	}
+	return infra.NewOutput(spec, plan.ID), nil
+}
+
+// scope identifies what a state is about. A name that is empty in the command is not compared.
+func scope(caller awsgraph.Caller, spec infra.Spec) map[string]string {
+	scope := map[string]string{"account": caller.Account, "region": spec.Region, "infra ID": spec.InfraID}
+	if spec.Name != "" {
+		scope["name"] = spec.Name
+	}
+	if spec.BaseDomain != "" {
+		scope["base domain"] = spec.BaseDomain
+	}
+	return scope
+}
+
+// NewDestroy returns `destroy infra aws`.
+func NewDestroy(env operation.Environment) *cobra.Command {
+	var o operation.Options
+	var v operation.VPCOwner
+	var spec infra.Spec
+	c := operation.Command("aws", "Delete the VPC and the hosted zones of a cluster in AWS, and what the cluster left behind there",
+		"Everything that carries the tag kubernetes.io/cluster/<infra-id>=owned is deleted, after all that depends on it. Volumes,\nsnapshots and what does not carry the tag are listed and not deleted.",
+		func(ctx context.Context) error { return Destroy(ctx, env, o, v, spec) })
+	c.Example = "  hypershift destroy infra aws --infra-id demo-x7k2p --name demo --base-domain example.com --plan"
+	o.Flags(c, true)
+	v.Flags(c)
+	f := c.Flags()
+	f.StringVar(&spec.InfraID, "infra-id", "", "infra ID of the cluster (required)")
+	f.StringVar(&spec.Name, "name", "", "name of the cluster, to find its private zones if the VPC does not exist any more")
+	f.StringVar(&spec.BaseDomain, "base-domain", "", "domain of the cluster, for the same reason")
+	f.StringVar(&spec.BaseDomainPrefix, "base-domain-prefix", "", "prefix of the private zone in the base domain, for the same reason")
+	return c
+}
+
+// Destroy deletes the infrastructure of an infra ID. It returns operation.ErrRemaining if something is left that it does not delete.
+func Destroy(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, spec infra.Spec) error {
+	if spec.InfraID == "" {
+		return &operation.UsageError{Err: errors.New("--infra-id: Required value")}
+	}
+	cfg, err := o.Config(ctx, env)
+	if err != nil {
+		return err
+	}
+	spec.Region = cfg.Region
+	// What a cluster left behind in its own account is found by the command without the flag.
+	if cfg, _, err = v.Config(ctx, env, o.Session, cfg); err != nil {
+		return err
+	}
+	caller, err := awsgraph.CallerOf(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return o.Destroy(ctx, env, state(spec.InfraID), scope(caller, spec), func(ctx context.Context) (operation.Finding, error) {
+		found, err := infra.NewCloud(cfg, spec.Owner()).Discover(ctx, spec.PrivateZones()...)
+		if err != nil {
+			return operation.Finding{}, err
+		}
+		finding := operation.Finding{Graph: found.Graph}
+		for _, r := range found.Remaining {
+			finding.Remaining = append(finding.Remaining, r.String())
+		}
+		return finding, nil
+	})
+}

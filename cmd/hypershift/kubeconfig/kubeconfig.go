@@ -1,0 +1,160 @@
+// Package kubeconfig has the command `create kubeconfig`.
+package kubeconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/clusteraccess"
+	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/portforward"
+)
+
+const long = `The kubeconfig is that of the administrator. Its context is <namespace>-<name>. Without a name, the kubeconfig has all hosted
+clusters of the management cluster.
+
+With --port-forward, the kubeconfig uses a port of this machine, which the command forwards to the API server through the management
+cluster until it is interrupted. This needs neither DNS nor a route to the API server, so that it works for private clusters.`
+
+type options struct {
+	management.Cluster
+	merge       bool
+	outputFile  string
+	portForward bool
+	port        int
+}
+
+// New returns `create kubeconfig`.
+func New(env operation.Environment) *cobra.Command {
+	var o options
+	c := o.Command("kubeconfig", "Print or merge the kubeconfig of a hosted cluster", long, true, func(ctx context.Context) error { return o.run(ctx, env) })
+	c.Example = "  hypershift create kubeconfig demo > demo.kubeconfig\n" +
+		"  hypershift create kubeconfig demo --merge && kubectl --context clusters-demo get nodes\n" +
+		"  hypershift create kubeconfig demo --port-forward --output-file demo.kubeconfig"
+	c.Flags().BoolVar(&o.merge, "merge", false, "add it to $KUBECONFIG or ~/.kube/config, or to --output-file, whose current context stays")
+	c.Flags().StringVar(&o.outputFile, "output-file", "", "file for the kubeconfig (default: standard output)")
+	c.Flags().BoolVar(&o.portForward, "port-forward", false, "use a forwarded port of this machine, and forward it until interrupted")
+	c.Flags().IntVar(&o.port, "port", 0, "port for --port-forward (default: a free one)")
+	return c
+}
+
+func (o *options) check() error {
+	switch {
+	case o.port != 0 && !o.portForward:
+		return errors.New("--port needs --port-forward")
+	case o.port < 0 || o.port > 65535:
+		return errors.New("--port must be a port")
+	case o.portForward && o.Name == "":
+		return errors.New("--port-forward needs the name of a HostedCluster")
+	}
+	return nil
+}
+
+func (o *options) run(ctx context.Context, env operation.Environment) error {
+	if err := o.check(); err != nil {
+		return &operation.UsageError{Err: err}
+	}
+	c, config, err := o.Client()
+	if err != nil {
+		return err
+	}
+	if o.Name == "" {
+		all, err := o.all(ctx, env, c)
+		if err != nil {
+			return err
+		}
+		return o.write(env, all)
+	}
+	hc, err := clustertree.FindHostedCluster(ctx, c, o.Key())
+	if err != nil {
+		return err
+	}
+	made, err := clusteraccess.Kubeconfig(ctx, c, hc)
+	if err != nil {
+		return err
+	}
+	if !o.portForward {
+		if hc.Spec.Platform.AWS != nil && hc.Spec.Platform.AWS.EndpointAccess == hyperv1.Private {
+			fmt.Fprintln(env.Err, "the cluster is private: this kubeconfig works in its VPC only. Elsewhere, use --port-forward")
+		}
+		return o.write(env, made)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
+	if err != nil {
+		return fmt.Errorf("opening the port of --port-forward: %w", err)
+	}
+	defer listener.Close()
+	port := listener.Addr().(*net.TCPAddr).Port
+	if err := clusteraccess.Forwarded(made, port); err != nil {
+		return err
+	}
+	if err := o.write(env, made); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Err, "forwarding 127.0.0.1:%d to the API server of %s until interrupted\n", port, o.Key())
+	return portforward.Serve(ctx, listener, func(ctx context.Context) (net.Conn, error) {
+		return clusteraccess.Dial(ctx, c, config, o.Key())
+	}, func(err error) { fmt.Fprintf(env.Err, "%s %v\n", env.Clock.Now().UTC().Format("15:04:05"), err) })
+}
+
+// all returns the kubeconfigs of all hosted clusters in one.
+func (o *options) all(ctx context.Context, env operation.Environment, c client.Client) (*clientcmdapi.Config, error) {
+	list := &hyperv1.HostedClusterList{}
+	if err := c.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("listing HostedClusters: %w", err)
+	}
+	all := clientcmdapi.NewConfig()
+	for i := range list.Items {
+		made, err := clusteraccess.Kubeconfig(ctx, c, &list.Items[i])
+		if errors.Is(err, clusteraccess.ErrNoKubeconfig) {
+			fmt.Fprintf(env.Err, "left out: %v\n", err)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := made.CurrentContext
+		all.Clusters[name], all.Contexts[name], all.AuthInfos[name+"-admin"] = made.Clusters[name], made.Contexts[name], made.AuthInfos[name+"-admin"]
+	}
+	if len(all.Contexts) == 0 {
+		return nil, errors.New("no HostedCluster has a kubeconfig")
+	}
+	return all, nil
+}
+
+func (o *options) write(env operation.Environment, config *clientcmdapi.Config) error {
+	if o.merge {
+		path, err := clusteraccess.Merge(o.outputFile, config)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Err, "merged into %s\n", path)
+		return nil
+	}
+	text, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("writing the kubeconfig: %w", err)
+	}
+	if o.outputFile == "" {
+		_, err := env.Out.Write(text)
+		return err
+	}
+	// It has the key of the administrator.
+	if err := os.WriteFile(o.outputFile, text, 0o600); err != nil {
+		return fmt.Errorf("writing --output-file: %w", err)
+	}
+	fmt.Fprintf(env.Err, "wrote %s\n", o.outputFile)
+	return nil
+}

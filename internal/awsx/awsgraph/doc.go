@@ -1,0 +1,3 @@
+// Package awsgraph has what graphs of AWS resources share: the classes of errors, lists that several reads use, and ownership
+// tags.
+package awsgraph

@@ -1,0 +1,14 @@
+// Package infra is the network and the hosted zones of a hosted cluster in the customer's account, as a graph of resources:
+// what `hypershift create infra aws` creates, and `destroy infra aws` deletes.
+//
+//	spec.go      what a user asks for; names, addresses and tags
+//	cloud.go     clients and lists
+//	network.go   VPC, DHCP options, internet gateway, subnets
+//	routes.go    addresses, NAT gateways, route tables, the endpoint of S3
+//	zones.go     public zone (looked up) and private zones
+//	output.go    the JSON file that `create cluster` reads
+//	discover.go  everything with the ownership tag, for deletion
+//
+// Names, tags and addresses are those of the hypershift command line of OpenShift, so that either deletes what the other has
+// created.
+package infra

@@ -1,0 +1,136 @@
+package infra
+
+import (
+	"cmp"
+	"encoding/binary"
+	"net/netip"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// Spec is what a user asks for.
+type Spec struct {
+	InfraID, Name string
+	Region        string
+	Zones         []string
+	BaseDomain    string
+	// BaseDomainPrefix defaults to Name. NoPrefix means none.
+	BaseDomainPrefix string
+	VPCCIDR          netip.Prefix
+	// SingleNATGateway: all private subnets share the NAT gateway of the first zone.
+	SingleNATGateway bool
+	// PublicOnly: no private subnets and no NAT gateways. Nodes have public addresses.
+	PublicOnly bool
+	// ClusterAccount is the account of the cluster, and VPCOwner that of its VPC, if the VPC is shared.
+	ClusterAccount, VPCOwner string
+	Tags                     awsx.Tags
+}
+
+// NoPrefix as BaseDomainPrefix puts the names of the cluster directly into the base domain.
+const NoPrefix = "none"
+
+// maxZones is how many pairs of /20 subnets fit into a /16 in this layout.
+const maxZones = 8
+
+// Validate returns what is wrong, before any call of AWS. Paths are names of flags.
+func (s Spec) Validate() field.ErrorList {
+	var errs field.ErrorList
+	flag := func(name string) *field.Path { return field.NewPath("--" + name) }
+	required := func(name, value string) {
+		if value == "" {
+			errs = append(errs, field.Required(flag(name), ""))
+		}
+	}
+	required("infra-id", s.InfraID)
+	required("name", s.Name)
+	required("base-domain", s.BaseDomain)
+	required("region", s.Region)
+	for _, problem := range validation.IsDNS1123Subdomain(s.BaseDomain) {
+		if s.BaseDomain != "" {
+			errs = append(errs, field.Invalid(flag("base-domain"), s.BaseDomain, problem))
+		}
+	}
+	for _, problem := range validation.IsDNS1123Label(s.InfraID) {
+		if s.InfraID != "" {
+			errs = append(errs, field.Invalid(flag("infra-id"), s.InfraID, problem))
+		}
+	}
+	// Names of IAM roles have at most 64 characters, and the longest suffix of ours has 32.
+	if len(s.InfraID) > 32 {
+		errs = append(errs, field.TooLong(flag("infra-id"), s.InfraID, 32))
+	}
+	if !s.VPCCIDR.Addr().Is4() || s.VPCCIDR.Bits() != 16 || s.VPCCIDR.Masked() != s.VPCCIDR {
+		errs = append(errs, field.Invalid(flag("vpc-cidr"), s.VPCCIDR.String(), "must be an IPv4 network with a mask of 16 bits, such as 10.0.0.0/16"))
+	}
+	if len(s.Zones) > maxZones {
+		errs = append(errs, field.TooMany(flag("zones"), len(s.Zones), maxZones))
+	}
+	seen := map[string]bool{}
+	for _, zone := range s.Zones {
+		if !strings.HasPrefix(zone, s.Region) {
+			errs = append(errs, field.Invalid(flag("zones"), zone, "is not a zone of the region "+s.Region))
+		}
+		if seen[zone] {
+			errs = append(errs, field.Duplicate(flag("zones"), zone))
+		}
+		seen[zone] = true
+	}
+	if s.SingleNATGateway && s.PublicOnly {
+		errs = append(errs, field.Forbidden(flag("single-nat-gateway"), "public-only infrastructure has no NAT gateway"))
+	}
+	for key := range s.Tags {
+		if strings.HasPrefix(key, "aws:") || strings.HasPrefix(key, names.ClusterTag("")) {
+			errs = append(errs, field.Invalid(flag("additional-tags"), key, "is reserved"))
+		}
+	}
+	return errs
+}
+
+// PrivateZones are the names of the private zones.
+func (s Spec) PrivateZones() []string {
+	var zones []string
+	if s.BaseDomain != "" && s.Name != "" {
+		zones = append(zones, s.privateZone())
+	}
+	if s.Name != "" {
+		zones = append(zones, localZone(s.Name))
+	}
+	return zones
+}
+
+// Owner is the owner of the resources.
+func (s Spec) Owner() awsgraph.Owner {
+	return awsgraph.Owner{InfraID: s.InfraID, Name: s.Name, Tags: s.Tags}
+}
+
+// privateZone is the name of the zone with the names of the cluster that only its VPC resolves.
+func (s Spec) privateZone() string {
+	if s.BaseDomainPrefix == NoPrefix {
+		return s.BaseDomain
+	}
+	return cmp.Or(s.BaseDomainPrefix, s.Name) + "." + s.BaseDomain
+}
+
+func (s Spec) dhcpDomain() string {
+	if s.Region == "us-east-1" {
+		return "ec2.internal"
+	}
+	return s.Region + ".compute.internal"
+}
+
+// subnet returns the i-th /20 of the public or the private half of the VPC.
+func (s Spec) subnet(i int, private bool) string {
+	address := s.VPCCIDR.Addr().As4()
+	n := binary.BigEndian.Uint32(address[:]) + uint32(i)<<12
+	if private {
+		n += 128 << 8
+	}
+	binary.BigEndian.PutUint32(address[:], n)
+	return netip.PrefixFrom(netip.AddrFrom4(address), 20).String()
+}

@@ -1,0 +1,11 @@
+//go:build unix
+
+package resourcegraph
+
+import (
+	"os"
+	"syscall"
+)
+
+// lockFile fails at once if another process has the lock. The kernel releases it when the process ends, however it ends.
+func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

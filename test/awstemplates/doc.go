@@ -1,0 +1,13 @@
+// Package awstemplates applies CloudFormation templates and Terraform modules to an account of the emulator, as far as the
+// documents of internal/awsx/awstemplate need it.
+//
+//	cloudformation.go  intrinsic functions, rules, types and properties of templates
+//	terraform.go       references, data sources, types and arguments of modules in the JSON syntax
+//	account.go         the calls that both make
+//
+// What the package does not know is an error: a function, a type, a property. Resources are created in a random order, as far
+// as references and DependsOn allow, so that a missing dependency is found.
+//
+// CloudFormation and Terraform differ from this package where the documents do not care: they wait, repeat, update, delete and
+// roll back, and CloudFormation adds tags of its own.
+package awstemplates

@@ -4,7 +4,10 @@ package e2e
 
 import (
 	"cmp"
+	"flag"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -42,6 +45,34 @@ func shareLab(t *testing.T, minutes int) {
 		t.Logf("%s took %.0f s, without the wait for a place", t.Name(), time.Since(began).Seconds())
 		givePlaces(1)
 	})
+	takes(t, minutes)
+}
+
+// untilVariable is the environment variable with the time at which all scenarios have to have ended, in seconds since 1970.
+const untilVariable = "HYPERSHIFT_E2E_UNTIL"
+
+// again is how much longer a scenario may take that has failed and runs again, alone.
+const again = 10 * time.Minute
+
+// takes skips a scenario that would not end in time. One that runs again because it has failed does not pass by being skipped: it
+// fails. minutes is how long it takes on a machine with two cores.
+func takes(t *testing.T, minutes int) {
+	t.Helper()
+	text := os.Getenv(untilVariable)
+	if text == "" {
+		return
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s is not a time in seconds since 1970: %v", untilVariable, err)
+	}
+	left, refuse := time.Until(time.Unix(seconds, 0)), t.Skipf
+	if flag.Lookup("test.run").Value.String() == "^"+t.Name()+"$" {
+		left, refuse = left+again, t.Fatalf
+	}
+	if left < time.Duration(minutes)*time.Minute {
+		refuse("it takes %d minutes, and %.0f are left", minutes, left.Minutes())
+	}
 }
 
 // givePlaces lets scenarios begin that wait for a place, after so many have become free.

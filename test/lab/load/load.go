@@ -20,8 +20,11 @@ import (
 const (
 	// interval is the time between two requests of one stream.
 	interval = 50 * time.Millisecond
-	// timeout ends a request; it then counts as failed.
-	timeout = 5 * time.Second
+	// timeout ends a request; it then counts as failed. It is as long as a client-go connection waits before it looks whether the
+	// server still answers (HTTP2_READ_IDLE_TIMEOUT_SECONDS).
+	timeout = 30 * time.Second
+	// slow is the time from which a request with a good answer counts as slow: on a busy machine that is no fault of the server.
+	slow = 5 * time.Second
 	// path is an object that the API server reads from etcd.
 	path = "/api/v1/namespaces/default"
 	// retries is how often a request is repeated when the server answers 429 with Retry-After, like client-go's
@@ -36,15 +39,16 @@ type Load struct {
 
 	mu      sync.Mutex
 	good    int
+	slow    int
 	retried int
 	failed  map[string]int // by the error
 }
 
 // A Count is the result of a stream of requests.
 type Count struct {
-	// Asked is the number of requests, Failed those without a good answer, Retried those that were repeated because the
-	// server asked for it.
-	Asked, Failed, Retried int
+	// Asked is the number of requests, Failed those without a good answer, Slow those with one after more than 5 seconds, and
+	// Retried those that were repeated because the server asked for it.
+	Asked, Failed, Slow, Retried int
 	// Words lists the errors and how often each occurred.
 	Words string
 }
@@ -54,6 +58,9 @@ func (c Count) Percent() float64 { return 100 * float64(c.Failed) / float64(max(
 
 func (c Count) String() string {
 	text := fmt.Sprintf("%d requests, %d failed (%.2f %%) %s", c.Asked, c.Failed, c.Percent(), c.Words)
+	if c.Slow > 0 {
+		text += fmt.Sprintf(" (%d took more than %v)", c.Slow, slow)
+	}
 	if c.Retried > 0 {
 		text += fmt.Sprintf(" (%d repeated after 429 with Retry-After)", c.Retried)
 	}
@@ -100,6 +107,7 @@ func (l *Load) run(ctx context.Context, c *http.Client, url string) {
 			return
 		case <-tick.C:
 		}
+		began := time.Now()
 		problem, retried := get(ctx, c, url)
 		if ctx.Err() != nil {
 			return // the request was canceled by Stop
@@ -108,6 +116,9 @@ func (l *Load) run(ctx context.Context, c *http.Client, url string) {
 		l.retried += retried
 		if problem == "" {
 			l.good++
+			if time.Since(began) > slow && retried == 0 {
+				l.slow++
+			}
 		} else {
 			l.failed[problem]++
 		}
@@ -165,7 +176,7 @@ func (l *Load) Count() Count {
 		c.Failed += l.failed[problem]
 		parts = append(parts, fmt.Sprintf("%d × %s", l.failed[problem], problem))
 	}
-	c.Asked, c.Retried, c.Words = l.good+c.Failed, l.retried, strings.Join(parts, "; ")
-	l.good, l.retried, l.failed = 0, 0, map[string]int{}
+	c.Asked, c.Slow, c.Retried, c.Words = l.good+c.Failed, l.slow, l.retried, strings.Join(parts, "; ")
+	l.good, l.slow, l.retried, l.failed = 0, 0, 0, map[string]int{}
 	return c
 }

@@ -350,7 +350,7 @@ func (h *hosted) chatted(pods int) (sum chat) {
 }
 
 // chatter is a pod on each node, which serves requests, and sends five a second to the Service of all. Each line of its log
-// has the numbers of those that succeeded and failed.
+// has the numbers of those that succeeded and failed: those without an answer within 20 seconds, as a busy machine is slow.
 func chatter(image string, pods int) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -381,7 +381,7 @@ spec:
           good=0 failed=0
           sleep 10 # until all pods are ready
           while :; do
-            case $( (printf 'GET / HTTP/1.0\r\n\r\n'; sleep 0.2) | nc -w 5 172.31.77.78 80) in
+            case $( (printf 'GET / HTTP/1.0\r\n\r\n'; sleep 0.2) | nc -w 20 172.31.77.78 80) in
             *chatter-*) good=$((good + 1)) ;;
             *) failed=$((failed + 1)) ;;
             esac

@@ -11,6 +11,6 @@
 //	files.go      images.txt, notes from CHANGELOG.md and SHA256SUMS
 //
 // The tools are built from modules that hack/binaries pins. Everything is built before the first write to the registry. The same commit
-// and Go release result in the same digests; only signatures, and payloads whose components are named by tags, differ. A tag is never
+// and Go release result in the same digests; only signatures, and payloads with components that are named by tags, differ. A tag is never
 // moved: a release that was interrupted can be repeated, and another release needs another version.
 package main

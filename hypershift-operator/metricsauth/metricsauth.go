@@ -38,7 +38,7 @@ const (
 	maxDecisions = 1024
 )
 
-// NewFilter returns a filter of requests. It accepts a request whose token the API server of cfg knows, and whose user has permission
+// NewFilter returns a filter of requests. It accepts a request with a token that the API server of cfg knows, of a user with permission
 // for the method and path of the request.
 func NewFilter(cfg *rest.Config, httpClient *http.Client) (server.Filter, error) {
 	authentication, err := authenticationclient.NewForConfigAndClient(cfg, httpClient)
@@ -118,7 +118,7 @@ func bearerToken(req *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// review asks the API server whose token it is, and whether that user has the permission.
+// review asks the API server for the user of the token, and whether that user has the permission.
 func (r *reviewer) review(ctx context.Context, token string, asked authorizationv1.NonResourceAttributes) (int, error) {
 	identity, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil {

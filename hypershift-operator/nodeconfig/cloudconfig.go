@@ -63,7 +63,7 @@ const (
 	systemUnits = "/etc/systemd/system"
 )
 
-// compressedPart begins a message whose body is compressed with gzip and encoded. cloud-init unpacks it, and then looks for the
+// compressedPart begins a message with a body that is compressed with gzip and encoded. cloud-init unpacks it, and then looks for the
 // header of a configuration. It also accepts gzip without a message, but user data that is text fits into every object.
 const compressedPart = "MIME-Version: 1.0\nContent-Type: application/gzip\nContent-Transfer-Encoding: base64\n\n"
 

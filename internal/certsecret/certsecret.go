@@ -24,7 +24,7 @@ import (
 
 // Shared Secrets, by the program that uses them.
 const (
-	// Authorities has the authorities whose keys only the control-plane-operator reads.
+	// Authorities has the authorities with keys that only the control-plane-operator reads.
 	Authorities          = "certificate-authorities"
 	KubeAPIServer        = "kube-apiserver-certificates"
 	Etcd                 = "etcd-certificates"

@@ -46,7 +46,7 @@ var stages = []string{
 	hyperv1.KubeAPIServerAvailable,
 }
 
-// privateStages are those of a cluster whose nodes use PrivateLink.
+// privateStages are those of a cluster with nodes that use PrivateLink.
 var privateStages = []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable}
 
 // Creation returns how far a cluster is from being available with all nodes. hc is nil while it is not found.

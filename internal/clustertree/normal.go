@@ -7,7 +7,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// normallyFalse are the conditions whose normal status is False, by kind. All others are normally True.
+// normallyFalse are the conditions that are normally False, by kind. All others are normally True.
 var normallyFalse = map[string]map[string]bool{
 	"HostedCluster": {
 		hyperv1.HostedClusterProgressing:  true,

@@ -13,7 +13,7 @@ import (
 
 // Options define what Write prints.
 type Options struct {
-	// All prints every object and every condition. Otherwise, conditions are printed whose status is not normal, and objects of a
+	// All prints every object and every condition. Otherwise, only conditions that are not normal are printed, and objects of a
 	// kind in their normal state are one row.
 	All bool
 	// Width is the width of the terminal, at which messages are wrapped; 0: they are not.

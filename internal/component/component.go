@@ -238,7 +238,7 @@ func (c Component[T]) decode(file string) (client.Object, error) {
 	return obj, nil
 }
 
-// decodeUntyped decodes an object whose Go type is not linked, such as an APIService. The target lists its kind, and the golden
+// decodeUntyped decodes an object of a Go type that is not linked, such as an APIService. The target lists its kind, and the golden
 // files are the only check of its fields.
 func decodeUntyped(text []byte) (*unstructured.Unstructured, error) {
 	content, err := yaml.YAMLToJSON(text)

@@ -54,8 +54,8 @@ type Controller[T client.Object, S any] struct {
 	// changes that can wait: those of conditions, and of the fields in CanWait. A change
 	// of another field is written at once, as are changes of an object that is being
 	// deleted, and the result of a reconcile that fails. At the end of that time the
-	// object is reconciled again, so that Spacing is for controllers whose reconcile
-	// costs little. 0 if no change waits.
+	// object is reconciled again, so that Spacing is for controllers with reconciles that
+	// cost little. 0 if no change waits.
 	Spacing time.Duration
 	// CanWait has the JSON names of fields that are for users only.
 	CanWait []string

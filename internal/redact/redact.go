@@ -190,7 +190,7 @@ func (r *Redactor) Prepare() {
 	}
 }
 
-// secretName matches names of environment variables and fields whose value is secret.
+// secretName matches names of environment variables and fields with a secret value.
 var secretName = regexp.MustCompile(`(?i)(password|passwd|secret|token|private_?key|api_?key|credential|access_?key)`)
 
 // publicName matches names that the expression above matches by mistake: references, and settings about tokens.

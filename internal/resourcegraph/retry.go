@@ -25,7 +25,7 @@ const (
 	Inconsistent
 	// NotFound: a resource of the call does not exist, or was just created and is not found yet. A deletion is complete.
 	NotFound
-	// Exists: the resource exists already, maybe from an attempt whose answer was lost.
+	// Exists: the resource exists already, maybe from an attempt that had no answer.
 	Exists
 	// InUse: another resource still uses the resource to delete.
 	InUse

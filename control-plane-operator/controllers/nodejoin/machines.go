@@ -19,7 +19,7 @@ import (
 // one to two minutes.
 const lateAfter = 3 * time.Minute
 
-// A machine is one whose instance runs and has no node.
+// A machine is one with a running instance and without a node.
 type machine struct {
 	uid            types.UID
 	name, instance string

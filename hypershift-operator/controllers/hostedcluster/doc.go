@@ -37,7 +37,7 @@
 //	clusterapi          objects and controllers of Cluster API
 //	publishedsecrets    Secrets for the user
 //	operatorhealth      why a control-plane-operator does not run
-//	teardown            deletion, and control planes whose HostedCluster is gone
+//	teardown            deletion, and control planes without a HostedCluster
 //	clusterconditions   conditions, as pure functions of facts
 //
 // All live steps after the namespace start together: none waits for a load

@@ -90,7 +90,7 @@ func whyUnhealthy(m *clusterv1.Machine, c *metav1.Condition) remark {
 	return state
 }
 
-// podNetworkMissing recognizes the message of a kubelet whose container runtime has no network plug-in.
+// podNetworkMissing recognizes the message of a kubelet with a container runtime that has no network plug-in.
 func podNetworkMissing(message string) bool {
 	return strings.Contains(message, "NetworkPluginNotReady") || strings.Contains(message, "cni plugin not initialized")
 }

@@ -22,7 +22,7 @@ type resource struct {
 	dependsOn []string
 }
 
-// assembly is a document whose nodes are resources.
+// assembly is a document of resources.
 type assembly struct {
 	Document
 	kinds map[string]kind

@@ -12,7 +12,7 @@ import (
 type kind struct {
 	// Types of CloudFormation and Terraform. Without a type, the language has no such resource.
 	cloudFormation, terraform string
-	// partOf is the kind of node whose resource has the properties of this one.
+	// partOf is the kind of node that has the properties of this one in its resource.
 	partOf string
 	// attribute has the id of the resource in CloudFormation (empty: Ref returns it), and argument in Terraform.
 	attribute, argument string

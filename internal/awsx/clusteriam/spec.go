@@ -52,7 +52,7 @@ func (i Input) value(ids rg.IDs) string {
 	return i.ID
 }
 
-// S3Issuer is the URL of the issuer of a cluster whose documents are in a bucket.
+// S3Issuer is the URL of the issuer of a cluster with its documents in a bucket.
 func S3Issuer(bucket, region, infraID string) string {
 	domain := "amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {

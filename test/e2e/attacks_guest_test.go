@@ -50,19 +50,29 @@ func (h *hosted) guest(token string) client.Client {
 // managementNetworks are the networks of the nodes, pods and Services of the lab.
 const managementNetworks = "{10.55.16.0/20,10.55.48.0/20,10.55.80.0/20," + cluster.PodNetwork + "," + cluster.ServiceNetwork + "}"
 
-// attackWebhook makes the API server call addresses of the management network and compares the errors. If the errors for
-// an open and a closed port differ, the API server is a port scanner. The installation blocks these networks.
-func (h *hosted) attackWebhook() {
-	node := h.podOf(names.Etcd).Status.HostIP
-	_, err := on.Upgrade(h.t.Context(), "--reuse-values", "--set", "controlPlaneEgress.blockedCIDRs="+managementNetworks)
+// blockNetworks sets the networks that the installation blocks for control planes, and waits until the NetworkPolicy of this one
+// has, or no longer has, the network of pods.
+func (h *hosted) blockNetworks(networks string, blocked bool) {
+	h.t.Helper()
+	ctx := context.WithoutCancel(h.t.Context())
+	_, err := on.Upgrade(ctx, "--reuse-values", "--set", "controlPlaneEgress.blockedCIDRs="+networks)
 	h.must(err)
-	h.eventually("the networks are blocked", func(ctx context.Context) error {
+	h.eventuallyIn(ctx, "the blocked networks have changed", func(ctx context.Context) error {
 		policy, err := on.Kubectl(ctx, on.Kubeconfig, "", "get", "networkpolicy", "-n", h.namespace(), "management-kas", "-o", "yaml")
-		if err == nil && !strings.Contains(policy, cluster.PodNetwork) {
+		if err == nil && strings.Contains(policy, cluster.PodNetwork) != blocked {
 			err = errors.New(policy)
 		}
 		return err
 	})
+}
+
+// attackWebhook makes the API server call addresses of the management network and compares the errors. If the errors for
+// an open and a closed port differ, the API server is a port scanner. The installation blocks these networks.
+func (h *hosted) attackWebhook() {
+	node := h.podOf(names.Etcd).Status.HostIP
+	h.blockNetworks(managementNetworks, true)
+	// Other scenarios need them: control planes whose API server is published by a node port connect to it.
+	h.t.Cleanup(func() { h.blockNetworks("{}", false) })
 	answers := map[string]string{}
 	for what, url := range map[string]string{
 		"an open port":  "https://" + node + ":10250/",

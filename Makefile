@@ -106,7 +106,7 @@ lab-down: ## stop the lab and remove its processes, networks, mounts and cgroups
 	@bin/lab down
 
 .PHONY: bench
-bench: ## measure time, CPU, memory and AWS calls, and compare them with the budgets
+bench: ## measure time, CPU, memory and AWS calls, and compare them with the goals
 	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/bench
 	@bin/bench

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Generates deep copies, CRDs, copies of external CRDs, the files of the chart, apply configurations, the typed client,
-# docs/conditions.md, docs/annotations.md, docs/api.md and the descriptions of payloads.
+# docs/conditions.md, docs/annotations.md, docs/api.md, docs/benchmarks.md and the descriptions of payloads.
 # It is idempotent.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -67,3 +67,6 @@ go tool crd-ref-docs --log-level=ERROR --source-path=api/hypershift --config=hac
 # Types have more than one empty line between them.
 cat -s docs/api.md >"$header"
 cp "$header" docs/api.md
+
+echo "docs/benchmarks.md"
+go run ./test/bench -page

@@ -13,7 +13,7 @@ git init -q
 git add -A
 git -c user.name=verify -c user.email=verify@localhost commit -qm before
 
-echo "generate: deep copies, CRDs, apply configurations, client"
+echo "generate: deep copies, CRDs, apply configurations, client, documents"
 hack/generate.sh
 echo "tidy: go.mod and go.sum, of the root module and of api/"
 go mod tidy

@@ -1,9 +1,11 @@
-// Command bench prints the costs of the operators beside their budgets.
+// Command bench prints the costs of the operators beside their goals.
 //
-//	go run ./test/bench [-markdown] [-only text] [-cpuprofile directory] [-memprofile directory]
+//	go run ./test/bench [-markdown] [-only text] [-json file] [-cpuprofile directory] [-memprofile directory]
+//	go run ./test/bench -page
 //
-// It is not a test: measurements depend on the machine. Exceeding a budget is not a failure; the exit code only tells whether the
-// measurement itself succeeded.
+// It is not a test: measurements depend on the machine. Exceeding a goal is not a failure; the exit code only tells whether the
+// measurement itself succeeded. Goals, the figures of other projects and what was tried are next to the rows in the code.
+// -json adds the results to a file, -page writes docs/benchmarks.md from results/results.json.
 //
 //	section            what is real                                          where
 //	one cluster        API server, both operators' controllers; AWS in       onecluster.go

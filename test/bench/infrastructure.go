@@ -17,6 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
 	"github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+	"github.com/hosted-control-planes/hypershift/test/bench/report"
 )
 
 const (
@@ -31,28 +32,27 @@ type infrastructureTime struct {
 }
 
 // infrastructure measures what `create infra aws` and `create iam aws` do, in one graph.
-func infrastructure(ctx context.Context, _ string) ([]Row, error) {
+func infrastructure(ctx context.Context, _ string) ([]report.Row, error) {
 	var all []infrastructureTime
 	if err := do(ctx, "infrastructure", nil, &all); err != nil {
 		return nil, err
 	}
-	pick := func(value func(infrastructureTime) float64) []float64 {
-		var out []float64
-		for _, i := range all {
-			out = append(out, value(i))
-		}
-		return out
-	}
+	return infrastructureRows(all), nil
+}
+
+func infrastructureRows(all []infrastructureTime) []report.Row {
+	pick := func(value func(infrastructureTime) float64) []float64 { return values(all, value) }
+	chain := last(all).Chain
 	serial := float64(referenceCalls) * callTime.Seconds()
-	return []Row{{What: "network, zones and roles of a cluster in three zones, 100 ms per AWS call", Figures: []Figure{
-		within("time, as a part of the same in a row, as the command line of OpenShift does it", 1.0/3, "",
-			pick(func(i infrastructureTime) float64 { return i.Seconds / serial })...).withDetail("%d calls, %.1f s", referenceCalls, serial),
-		within("time, as a multiple of the longest chain of dependencies", 1.3, "",
-			pick(func(i infrastructureTime) float64 { return i.Seconds / (i.Chain * callTime.Seconds()) })...).withDetail("%.0f calls, %.1f s", all[0].Chain, all[0].Chain*callTime.Seconds()),
-		info("time", "s", pick(func(i infrastructureTime) float64 { return i.Seconds })...),
-		info("AWS calls", "", pick(func(i infrastructureTime) float64 { return i.Calls })...),
-		within("writing calls of a second run", 0, "", pick(func(i infrastructureTime) float64 { return i.Again })...),
-	}, Note: "AWS is the emulator, which handles one call after the other; it creates NAT gateways at once"}}, nil
+	return []report.Row{{What: "network, zones and roles of a cluster in three zones, 100 ms per AWS call", Figures: []report.Figure{
+		report.Within("time, as a part of the same in a row, as the command line of OpenShift does it", 1.0/3, "",
+			pick(func(i infrastructureTime) float64 { return i.Seconds / serial })...).WithDetail("%d calls, %.1f s", referenceCalls, serial),
+		report.Within("time, as a multiple of the longest chain of dependencies", 1.3, "",
+			pick(func(i infrastructureTime) float64 { return i.Seconds / (i.Chain * callTime.Seconds()) })...).WithDetail("%.0f calls, %.1f s", chain, chain*callTime.Seconds()),
+		report.Info("time", "s", pick(func(i infrastructureTime) float64 { return i.Seconds })...).With(openshiftCalls(fmt.Sprintf("%.1f s", serial))),
+		report.Info("AWS calls", "", pick(func(i infrastructureTime) float64 { return i.Calls })...),
+		report.Within("writing calls of a second run", 0, "", pick(func(i infrastructureTime) float64 { return i.Again })...),
+	}, Note: "AWS is the emulator, which handles one call after the other; it creates NAT gateways at once"}}
 }
 
 func infrastructureTask(ctx context.Context, t *taskRun) error {

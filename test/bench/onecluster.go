@@ -19,6 +19,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/bench/report"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
@@ -63,50 +64,48 @@ type life struct {
 }
 
 // oneCluster measures the calls of both operators.
-func oneCluster(ctx context.Context, kubeconfig string) ([]Row, error) {
+func oneCluster(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 	var all []life
 	if err := do(ctx, "one-cluster", kubeconfig, &all); err != nil {
 		return nil, err
 	}
-	pick := func(value func(life) float64) []float64 {
-		var out []float64
-		for _, l := range all {
-			out = append(out, value(l))
-		}
-		return out
-	}
-	last := all[len(all)-1]
+	return oneClusterRows(all), nil
+}
+
+func oneClusterRows(all []life) []report.Row {
+	pick := func(value func(life) float64) []float64 { return values(all, value) }
+	last, whole := last(all), all[max(0, len(all)-1):] // only the last one has the deletion of two
 	refused := pick(func(l life) float64 { return float64(l.Fresh.Refused + l.Restart.Refused + l.Warm.Refused) })
-	return []Row{
-		{What: "one AWSEndpointService created → both conditions True, endpoint available after 0.5 s", Figures: []Figure{
-			within("AWS calls, warm process", 12, "", pick(func(l life) float64 { return l.Warm.calls() })...).withDetail("%s", listed(last.Warm.Calls)),
-			within("AWS calls, first process of a cluster, besides the attempts", 15, "", pick(func(l life) float64 { return l.Fresh.calls() })...).withDetail("%s", listed(last.Fresh.Calls)),
-			within("attempts to assume its roles as a service account, expected to be rejected", roles, "", pick(func(l life) float64 { return float64(l.Fresh.Attempts) })...).withDetail("one for each role, twice a day: AWSRolesIsolated"),
-			within("AWS calls, the next process, without changes", 9, "", pick(func(l life) float64 { return l.Restart.calls() })...).withDetail("%s", listed(last.Restart.Calls)),
-			within("attempts by the next process", 0, "", pick(func(l life) float64 { return float64(l.Restart.Attempts + l.Warm.Attempts) })...),
-			within("rejected calls, except for the attempts", 0, "", refused...),
-			info("time, warm process", "s", pick(func(l life) float64 { return l.Warm.Seconds })...),
-			info("time, fresh process", "s", pick(func(l life) float64 { return l.Fresh.Seconds })...),
+	return []report.Row{
+		{What: "one AWSEndpointService created → both conditions True, endpoint available after 0.5 s", Figures: []report.Figure{
+			report.Within("AWS calls, warm process", 12, "", pick(func(l life) float64 { return l.Warm.calls() })...).With(openshift("23 to 27")).WithDetail("%s", listed(last.Warm.Calls)),
+			report.Within("AWS calls, first process of a cluster, besides the attempts", 15, "", pick(func(l life) float64 { return l.Fresh.calls() })...).With(openshift("29")).WithDetail("%s", listed(last.Fresh.Calls)),
+			report.Within("attempts to assume its roles as a service account, expected to be rejected", roles, "", pick(func(l life) float64 { return float64(l.Fresh.Attempts) })...).WithDetail("one for each role, twice a day: AWSRolesIsolated"),
+			report.Within("AWS calls, the next process, without changes", 9, "", pick(func(l life) float64 { return l.Restart.calls() })...).WithDetail("%s", listed(last.Restart.Calls)),
+			report.Within("attempts by the next process", 0, "", pick(func(l life) float64 { return float64(l.Restart.Attempts + l.Warm.Attempts) })...),
+			report.Within("rejected calls, except for the attempts", 0, "", refused...),
+			report.Info("time, warm process", "s", pick(func(l life) float64 { return l.Warm.Seconds })...),
+			report.Info("time, fresh process", "s", pick(func(l life) float64 { return l.Fresh.Seconds })...),
 		}},
-		{What: "the same, with the truth", Figures: []Figure{
-			within("True although the state of AWS differs", 0, "", pick(func(l life) float64 { return float64(len(l.Lies)) })...).withDetail("of %d writes of True%s", last.Checked, strings.Join(append([]string{""}, last.Lies...), "; ")),
+		{What: "the same, with the truth", Figures: []report.Figure{
+			report.Within("True although the state of AWS differs", 0, "", pick(func(l life) float64 { return float64(len(l.Lies)) })...).With(openshift("True while the endpoint is pending")).WithDetail("of %d writes of True%s", last.Checked, strings.Join(append([]string{""}, last.Lies...), "; ")),
 		}},
-		{What: "add a subnet, 2 services", Figures: []Figure{
-			within("AWS calls", 6, "", pick(func(l life) float64 { return l.AddSubnet.calls() })...).withDetail("%s", listed(last.AddSubnet.Calls)),
-			info("time", "s", pick(func(l life) float64 { return l.AddSubnet.Seconds })...),
+		{What: "add a subnet, 2 services", Figures: []report.Figure{
+			report.Within("AWS calls", 6, "", pick(func(l life) float64 { return l.AddSubnet.calls() })...).With(openshift("21")).WithDetail("%s", listed(last.AddSubnet.Calls)),
+			report.Info("time", "s", pick(func(l life) float64 { return l.AddSubnet.Seconds })...),
 		}},
-		{What: "delete one, endpoint gone after 0.5 s", Figures: []Figure{
-			within("time", 1, "s", pick(func(l life) float64 { return l.DeleteOne.Seconds })...),
-			within("AWS calls", 9, "", pick(func(l life) float64 { return l.DeleteOne.calls() })...).withDetail("%s", listed(last.DeleteOne.Calls)),
+		{What: "delete one, endpoint gone after 0.5 s", Figures: []report.Figure{
+			report.Within("time", 1, "s", pick(func(l life) float64 { return l.DeleteOne.Seconds })...).With(openshift("3.2 s")),
+			report.Within("AWS calls", 9, "", pick(func(l life) float64 { return l.DeleteOne.calls() })...).With(openshift("23")).WithDetail("%s", listed(last.DeleteOne.Calls)),
 		}},
-		{What: "delete two, endpoints gone after 60 s", Figures: []Figure{
-			within("time", 63, "s", last.DeleteTwo.Seconds),
-			within("AWS calls", 30, "", last.DeleteTwo.calls()).withDetail("%s", listed(last.DeleteTwo.Calls)),
+		{What: "delete two, endpoints gone after 60 s", Figures: []report.Figure{
+			report.Within("time", 63, "s", values(whole, func(l life) float64 { return l.DeleteTwo.Seconds })...).With(openshift("69.5 s")),
+			report.Within("AWS calls", 30, "", values(whole, func(l life) float64 { return l.DeleteTwo.calls() })...).With(openshift("60")).WithDetail("%s", listed(last.DeleteTwo.Calls)),
 		}},
-		{What: "left behind in AWS after that", Figures: []Figure{
-			within("resources", 0, "", pick(func(l life) float64 { return float64(len(l.LeftBehind)) })...).withDetail("%s", strings.Join(last.LeftBehind, "; ")),
+		{What: "left behind in AWS after that", Figures: []report.Figure{
+			report.Within("resources", 0, "", pick(func(l life) float64 { return float64(len(l.LeftBehind)) })...).WithDetail("%s", strings.Join(last.LeftBehind, "; ")).With(openshift("2 security groups, 2 records")),
 		}},
-	}, nil
+	}
 }
 
 func listed(calls map[string]int) string {

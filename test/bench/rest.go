@@ -24,6 +24,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/bench/report"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
@@ -59,32 +60,37 @@ func (q quiet) total() int {
 	return n
 }
 
-func atRest(ctx context.Context, _ string) ([]Row, error) {
+func atRest(ctx context.Context, _ string) ([]report.Row, error) {
 	var one, many quiet
 	if err := errors.Join(do(ctx, "cluster-at-rest", nil, &one), do(ctx, "operator-at-rest", nil, &many)); err != nil {
 		return nil, err
 	}
+	return atRestRows([]quiet{one}, []quiet{many}), nil
+}
+
+func atRestRows(ones, manys []quiet) []report.Row {
+	one, many := last(ones), last(manys)
 	hours, cycleHours := day.Hours(), cycle.Hours()
-	return []Row{
-		{What: "AWS calls per hour at rest, private cluster with 2 services", Figures: []Figure{
-			within("calls per hour", 12, "", float64(one.total())/hours).withDetail("%s", perHour(one.Calls, hours)),
-			info("in the worst hour", "", float64(one.WorstHour)),
-			within("writes", 0, "", float64(one.Writes)),
-			info("in the worst second", "", float64(one.WorstSecond)).withDetail("the calls of a day are in %d different seconds", one.Seconds),
+	return []report.Row{
+		{What: "AWS calls per hour at rest, private cluster with 2 services", Figures: []report.Figure{
+			report.Within("calls per hour", 12, "", values(ones, func(q quiet) float64 { return float64(q.total()) / hours })...).With(openshift("192, all at once")).WithDetail("%s", perHour(one.Calls, hours)),
+			report.Info("in the worst hour", "", values(ones, func(q quiet) float64 { return float64(q.WorstHour) })...),
+			report.Within("writes", 0, "", values(ones, func(q quiet) float64 { return float64(q.Writes) })...).With(openshift("24 of Route 53")),
+			report.Info("in the worst second", "", values(ones, func(q quiet) float64 { return float64(q.WorstSecond) })...).WithDetail("the calls of a day are in %d different seconds", one.Seconds),
 		}, Note: fmt.Sprintf("%.0f virtual hours, both operators, the hypershift-operator with this cluster alone; the credentials of the CPO included", hours)},
-		{What: "hypershift-operator alone at 1,000 services", Figures: []Figure{
-			within("AWS calls per service and hour", 0.1, "", float64(many.total())/cycleHours/servicesAtRest).withDetail("%s", perHour(many.Calls, cycleHours)),
-			within("peak, calls in the worst second", 5, "", float64(many.WorstSecond)),
-			info("calls in the worst minute", "", float64(many.WorstMinute)),
-			within("writes", 0, "", float64(many.Writes)),
+		{What: "hypershift-operator alone at 1,000 services", Figures: []report.Figure{
+			report.Within("AWS calls per service and hour", 0.1, "", values(manys, func(q quiet) float64 { return float64(q.total()) / cycleHours / servicesAtRest })...).With(openshiftStub("24")).WithDetail("%s", perHour(many.Calls, cycleHours)),
+			report.Within("peak, calls in the worst second", 5, "", values(manys, func(q quiet) float64 { return float64(q.WorstSecond) })...).With(openshiftStub("43")),
+			report.Info("calls in the worst minute", "", values(manys, func(q quiet) float64 { return float64(q.WorstMinute) })...),
+			report.Within("writes", 0, "", values(manys, func(q quiet) float64 { return float64(q.Writes) })...),
 		}, Note: fmt.Sprintf("%.0f virtual hours, in which the permissions of each service are checked once", cycleHours)},
-	}, nil
+	}
 }
 
 func perHour(calls map[string]int, hours float64) string {
 	text := ""
 	for _, action := range slices.Sorted(maps.Keys(calls)) {
-		text += fmt.Sprintf(", %s %s", number(math.Round(100*float64(calls[action])/hours)/100), action)
+		text += fmt.Sprintf(", %s %s", report.Number(math.Round(100*float64(calls[action])/hours)/100), action)
 	}
 	return "per hour: " + text[min(2, len(text)):]
 }

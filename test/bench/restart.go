@@ -21,6 +21,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
+	"github.com/hosted-control-planes/hypershift/test/bench/report"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
@@ -48,7 +49,7 @@ func fleet() []*cluster {
 }
 
 // restart measures the start of a hypershift-operator with existing clusters.
-func restart(ctx context.Context, kubeconfig string) ([]Row, error) {
+func restart(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 	admin, err := adminOf(kubeconfig)
 	if err != nil {
 		return nil, err
@@ -79,23 +80,27 @@ func restart(ctx context.Context, kubeconfig string) ([]Row, error) {
 	if err := do(ctx, "fleet-at-rest", left, &rest); err != nil {
 		return nil, err
 	}
-	last := costs[len(costs)-1]
-	return []Row{
-		{What: "1,000 HostedClusters and 2,000 NodePools, operator restart → every object reconciled", Figures: []Figure{
-			within("time", 60, "s", pick(costs, func(c cost) float64 { return c.Seconds })...),
-			info("CPU", "s", pick(costs, func(c cost) float64 { return c.CPU })...),
-			within("RSS, peak", 300, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).withDetail("%s", last.Memory.file()),
-			info("anonymous", "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...),
-			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...),
-			within("writes", 0, "", pick(costs, func(c cost) float64 { return float64(c.Written.N) })...),
-			info("AWS calls each", "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / fleetClusters })...).withDetail("%s", listed(last.Calls)),
+	return restartRows(costs, []fleetAtRest{rest}), nil
+}
+
+func restartRows(costs []cost, rests []fleetAtRest) []report.Row {
+	last, rest := last(costs), last(rests)
+	return []report.Row{
+		{What: "1,000 HostedClusters and 2,000 NodePools, operator restart → every object reconciled", Figures: []report.Figure{
+			report.Within("time", 25, "s", values(costs, func(c cost) float64 { return c.Seconds })...),
+			report.Info("CPU", "s", values(costs, func(c cost) float64 { return c.CPU })...),
+			report.Within("RSS, peak", 200, "MB", values(costs, func(c cost) float64 { return c.Memory.Peak })...).WithDetail("%s", last.Memory.file()),
+			report.Info("anonymous", "MB", values(costs, func(c cost) float64 { return c.Memory.Anonymous })...),
+			report.Info("heap in use", "MB", values(costs, func(c cost) float64 { return c.Heap })...),
+			report.Within("writes", 0, "", values(costs, func(c cost) float64 { return float64(c.Written.N) })...),
+			report.Info("AWS calls each", "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / fleetClusters })...).WithDetail("%s", listed(last.Calls)),
 		}, Note: fmt.Sprintf("%d cores, shared with the API server; 60 ms per AWS call; load of the machine %s", runtime.NumCPU(), load())},
-		{What: "1,000 HostedClusters and 2,000 NodePools at rest", Figures: []Figure{
-			within("share of a core", 1, "%", 100*rest.share()).withDetail("%s %% without a pass, %s ms per pass, %s passes per hour", number(100*rest.Idle), number(1000*rest.PerPass), number(rest.passesPerHour())),
-			within("writes", 0, "", float64(rest.Written.N)).withDetail("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", number((2 * restSpan).Minutes()), number(restSpan.Minutes()), restFaster, number(rest.Passes)),
-			info("CPU of a scrape", "ms", 1000*rest.Scrape).withDetail("%s samples", number(rest.Samples)),
+		{What: "1,000 HostedClusters and 2,000 NodePools at rest", Figures: []report.Figure{
+			report.Within("share of a core", 1, "%", values(rests, func(r fleetAtRest) float64 { return 100 * r.share() })...).WithDetail("%s %% without a pass, %s ms per pass, %s passes per hour", report.Number(100*rest.Idle), report.Number(1000*rest.PerPass), report.Number(rest.passesPerHour())),
+			report.Within("writes", 0, "", values(rests, func(r fleetAtRest) float64 { return float64(r.Written.N) })...).WithDetail("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", report.Number((2 * restSpan).Minutes()), report.Number(restSpan.Minutes()), restFaster, report.Number(rest.Passes)),
+			report.Info("CPU of a scrape", "ms", values(rests, func(r fleetAtRest) float64 { return 1000 * r.Scrape })...).WithDetail("%s samples", report.Number(rest.Samples)),
 		}, Note: "share: scaled to the resync of production"},
-	}, nil
+	}
 }
 
 // legacy is the state that an operator leaves to its successor.

@@ -11,6 +11,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/hosted-control-planes/hypershift/test/bench/report"
 )
 
 // latency is the duration of an AWS call at scale.
@@ -30,15 +32,24 @@ func (c cost) writesFor(objects float64) float64 { return float64(c.Written.N) /
 
 // waits describes how long writes took per object.
 func (c cost) waits(objects float64) string {
-	return fmt.Sprintf("of them %s refused; waiting for the API server %s ms", number(float64(c.Written.Refused)/objects), number(1000*c.Written.Waited.Seconds()/objects))
+	return fmt.Sprintf("of them %s refused; waiting for the API server %s ms", report.Number(float64(c.Written.Refused)/objects), report.Number(1000*c.Written.Waited.Seconds()/objects))
 }
 
-func pick(costs []cost, value func(cost) float64) []float64 {
+// values returns one value of each measurement.
+func values[T any](all []T, value func(T) float64) []float64 {
 	var out []float64
-	for _, c := range costs {
-		out = append(out, value(c))
+	for _, one := range all {
+		out = append(out, value(one))
 	}
 	return out
+}
+
+// last is the last measurement; empty if there is none.
+func last[T any](all []T) (one T) {
+	if len(all) > 0 {
+		one = all[len(all)-1]
+	}
+	return one
 }
 
 // spent sets c to the resources that the process has used since then.

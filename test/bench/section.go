@@ -9,11 +9,12 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hosted-control-planes/hypershift/test/bench/report"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // run measures the section. If needed, it starts a new management cluster, because an operator watches all objects.
-func (s section) run(ctx context.Context) (_ []Row, err error) {
+func (s section) run(ctx context.Context) (_ []report.Row, err error) {
 	if s.on != anAPIServer {
 		return s.measure(ctx, "")
 	}

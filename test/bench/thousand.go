@@ -18,6 +18,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/test/bench/report"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
@@ -25,7 +26,7 @@ import (
 const starts = 3
 
 // thousand measures the hypershift-operator with the services of many clusters.
-func thousand(ctx context.Context, kubeconfig string) ([]Row, error) {
+func thousand(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 	admin, err := adminOf(kubeconfig)
 	if err != nil {
 		return nil, err
@@ -58,23 +59,27 @@ func thousand(ctx context.Context, kubeconfig string) ([]Row, error) {
 	if err := do(ctx, "thousand-at-rest", kubeconfig, &share); err != nil {
 		return nil, err
 	}
-	last := costs[len(costs)-1]
-	return []Row{
-		{What: "1,000 services, operator start → all True (60 ms per call)", Figures: []Figure{
-			within("time", 15, "s", pick(costs, func(c cost) float64 { return c.Seconds })...),
-			info("two writes per service and nothing else", "s", plain...).withDetail("the reference for this machine: the minimum of writes, for finalizer and status"),
-			within("CPU", 6, "s", pick(costs, func(c cost) float64 { return c.CPU })...).withDetail("%s s of it by the fake", number(fake.CPU)),
-			within("RSS, peak", 120, "MB", pick(costs, func(c cost) float64 { return c.Memory.Peak })...).withDetail("%s", last.Memory.file()),
-			within("anonymous", 60, "MB", pick(costs, func(c cost) float64 { return c.Memory.Anonymous })...).withDetail("%s MB of it by the fake", number(fake.Memory.Anonymous)),
-			info("heap in use", "MB", pick(costs, func(c cost) float64 { return c.Heap })...).withDetail("%s MB of it by the fake", number(fake.Heap)),
-			within("AWS calls per service", 4, "", pick(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).withDetail("%s", listed(last.Calls)),
-			within("rejected creates", 0, "", pick(costs, func(c cost) float64 { return float64(c.Refused) })...),
-			info("writes per service", "", pick(costs, func(c cost) float64 { return c.writesFor(servicesAtRest) })...).withDetail("%s", last.waits(servicesAtRest)),
+	return thousandRows(costs, plain, fake, []restShare{share}), nil
+}
+
+func thousandRows(costs []cost, plain []float64, fake cost, shares []restShare) []report.Row {
+	last, share := last(costs), last(shares)
+	return []report.Row{
+		{What: "1,000 services, operator start → all True (60 ms per call)", Figures: []report.Figure{
+			report.Within("time", 15, "s", values(costs, func(c cost) float64 { return c.Seconds })...).With(openshiftStub("58 s")),
+			report.Info("two writes per service and nothing else", "s", plain...).WithDetail("the reference for this machine: the minimum of writes, for finalizer and status"),
+			report.Within("CPU", 6, "s", values(costs, func(c cost) float64 { return c.CPU })...).With(openshiftStub("36 s")).WithDetail("%s s of it by the fake", report.Number(fake.CPU)),
+			report.Within("RSS, peak", 120, "MB", values(costs, func(c cost) float64 { return c.Memory.Peak })...).With(openshiftStub("175 MB")).WithDetail("%s", last.Memory.file()),
+			report.Within("anonymous", 60, "MB", values(costs, func(c cost) float64 { return c.Memory.Anonymous })...).With(openshiftStub("96 MB")).WithDetail("%s MB of it by the fake", report.Number(fake.Memory.Anonymous)),
+			report.Info("heap in use", "MB", values(costs, func(c cost) float64 { return c.Heap })...).WithDetail("%s MB of it by the fake", report.Number(fake.Heap)),
+			report.Within("AWS calls per service", 4, "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).With(openshiftStub("7.9")).WithDetail("%s", listed(last.Calls)),
+			report.Within("rejected creates", 0, "", values(costs, func(c cost) float64 { return float64(c.Refused) })...).With(openshiftStub("36 %")),
+			report.Info("writes per service", "", values(costs, func(c cost) float64 { return c.writesFor(servicesAtRest) })...).WithDetail("%s", last.waits(servicesAtRest)),
 		}, Note: "500 clusters with two services each; CPU with signatures, without TLS to AWS and its XML; load of the machine " + load()},
-		{What: "hypershift-operator alone at 1,000 services, CPU", Figures: []Figure{
-			within("share of a core", 0.3, "%", 100*share.total()).withDetail("%s %% without a pass, %s ms per pass", number(100*share.Idle), number(1000*share.PerPass)),
+		{What: "hypershift-operator alone at 1,000 services, CPU", Figures: []report.Figure{
+			report.Within("share of a core", 0.3, "%", values(shares, func(s restShare) float64 { return 100 * s.total() })...).With(openshiftStub("3.9 %")).WithDetail("%s %% without a pass, %s ms per pass", report.Number(100*share.Idle), report.Number(1000*share.PerPass)),
 		}, Note: "measured with a resync 180 times as fast, and scaled"},
-	}, nil
+	}
 }
 
 func total(calls map[string]int) int {

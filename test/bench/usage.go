@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hosted-control-planes/hypershift/test/bench/report"
 )
 
 // cpu is the CPU time of this process.
@@ -30,7 +32,7 @@ type memoryUsage struct {
 
 // file describes the share of the program file.
 func (m memoryUsage) file() string {
-	return fmt.Sprintf("of it %s MB are pages of the program, which here has both operators and the fake in it", number(m.RSS-m.Anonymous))
+	return fmt.Sprintf("of it %s MB are pages of the program, which here has both operators and the fake in it", report.Number(m.RSS-m.Anonymous))
 }
 
 func readMemory() (memoryUsage, error) {

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Row is a group of figures of one operation or state.
+type Row struct {
+	What    string
+	Figures []Figure
+	// Note describes the measurement, where necessary.
+	Note string
+}
+
+// Figure is one quantity of a row. A figure without samples was not measured.
+type Figure struct {
+	Name    string
+	Samples []float64
+	Unit    string
+	// Goal is the maximum; nil for a figure that only explains others.
+	Goal *float64
+	// Detail describes the parts of the figure.
+	Detail string
+	// Others are the same quantity of other projects.
+	Others []Other
+	// Before is an earlier measurement, with its date and commit, that is not in the results. It is shown while there is no other.
+	Before string
+	// Tried describes, for a figure that misses its goal, what was tried and what is left.
+	Tried string
+}
+
+// Other is the figure of another project.
+type Other struct {
+	Project string `json:"project"`
+	Value   string `json:"value"`
+	// Source names who measured it, and how.
+	Source string `json:"source"`
+}
+
+// Within is a figure with a goal.
+func Within(name string, goal float64, unit string, samples ...float64) Figure {
+	return Figure{Name: name, Samples: samples, Unit: unit, Goal: &goal}
+}
+
+// Info is a figure without a goal.
+func Info(name, unit string, samples ...float64) Figure {
+	return Figure{Name: name, Samples: samples, Unit: unit}
+}
+
+// WithDetail describes the parts of a figure that was measured.
+func (f Figure) WithDetail(format string, args ...any) Figure {
+	if f.Measured() {
+		f.Detail = fmt.Sprintf(format, args...)
+	}
+	return f
+}
+
+// With adds the figure of another project.
+func (f Figure) With(others ...Other) Figure {
+	f.Others = append(slices.Clip(f.Others), others...)
+	return f
+}
+
+// WhatWasTried describes the efforts for a figure that misses its goal.
+func (f Figure) WhatWasTried(text string) Figure {
+	f.Tried = text
+	return f
+}
+
+// Earlier is what was measured on 2026-11-22 at commit 0ff46a5, before there were files of results.
+func (f Figure) Earlier(value string) Figure {
+	f.Before = value + " on 2026-11-22 at 0ff46a5"
+	return f
+}
+
+// Measured reports whether the figure has samples.
+func (f Figure) Measured() bool { return len(f.Samples) > 0 }
+
+// Value is the median of the samples.
+func (f Figure) Value() float64 { return median(f.Samples) }
+
+// Met reports whether the figure was measured and is within its goal, if it has one.
+func (f Figure) Met() bool { return f.Measured() && (f.Goal == nil || f.Value() <= *f.Goal) }
+
+// Missed reports whether the figure was measured and exceeds its goal.
+func (f Figure) Missed() bool { return f.Measured() && !f.Met() }
+
+func median(samples []float64) float64 {
+	sorted := slices.Sorted(slices.Values(samples))
+	return sorted[len(sorted)/2]
+}
+
+func (f Figure) measured() string {
+	switch {
+	case f.Measured():
+	case f.Before != "":
+		return "not measured; earlier: " + f.Before
+	default:
+		return "not measured"
+	}
+	text := f.amount(f.Value())
+	if low := slices.Min(f.Samples); len(f.Samples) > 1 && Number(low) != Number(f.Value()) {
+		text += " (min " + Number(low) + ")"
+	}
+	return text
+}
+
+func (f Figure) goal() string {
+	switch {
+	case f.Goal == nil:
+		return ""
+	case *f.Goal == 0:
+		return "none"
+	}
+	return "≤ " + f.amount(*f.Goal)
+}
+
+// met is yes, or by how much the goal is missed.
+func (f Figure) met() string {
+	switch {
+	case f.Goal == nil || !f.Measured():
+		return ""
+	case f.Met():
+		return "yes"
+	case *f.Goal == 0:
+		return "NO"
+	}
+	return fmt.Sprintf("NO, %.2f times", f.Value() / *f.Goal)
+}
+
+func (f Figure) others() string {
+	var all []string
+	for _, o := range f.Others {
+		all = append(all, o.Project+" "+o.Value)
+	}
+	return strings.Join(all, "; ")
+}
+
+func (f Figure) amount(v float64) string { return strings.TrimSpace(Number(v) + " " + f.Unit) }
+
+// Number formats three significant digits.
+func Number(v float64) string {
+	switch {
+	case v == float64(int64(v)) || v >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}

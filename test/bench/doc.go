@@ -20,6 +20,8 @@
 //	200 HostedClusters the same, with the HostedCluster controller too       hostedclusters.go
 //	restart with       the same, with all controllers, on 1,000              restart.go
 //	1,000 ...          existing HostedClusters and 2,000 NodePools
+//	etcd and           both programs, without any of our code                floor.go
+//	kube-apiserver ...
 //	hosted control     everything: a lab, as root                            hostedcontrolplanes.go
 //	planes, ...        (-only "one at rest" is the shortest)
 //	node pools         the same: machines that boot, and join                nodepools.go

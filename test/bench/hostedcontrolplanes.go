@@ -33,7 +33,7 @@ func onLab(measure func(context.Context, *labBench) ([]report.Row, error)) func(
 	}
 }
 
-// hostedControlPlaneLives measures creation and deletion of one control plane.
+// hostedControlPlaneLives measures creation and deletion of one control plane, and beside each the floors.
 func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]report.Row, error) {
 	single := &labLives{}
 	for range 3 {
@@ -42,6 +42,15 @@ func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]report.Row, er
 			return nil, err
 		}
 		single.add(one)
+		manifests, err := l.liveManifests(ctx, 1)
+		if err != nil {
+			return nil, err
+		}
+		processes, err := bareStart(ctx)
+		if err != nil {
+			return nil, err
+		}
+		single.manifests, single.processes = append(single.manifests, manifests), append(single.processes, processes)
 	}
 	return hostedControlPlaneLivesRows(single), nil
 }
@@ -49,12 +58,16 @@ func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]report.Row, er
 func hostedControlPlaneLivesRows(single *labLives) []report.Row {
 	return []report.Row{{
 		What: "hosted control plane, 1 etcd and 1 API server, images there",
-		Note: "through load balancer and router, three times",
+		Note: "through load balancer and router, three times; after each the floors, on the same machine",
 		Figures: []report.Figure{
 			report.Within("apply → /readyz for its user", 5.5, "s", single.ready...).Earlier("6.7 to 8.4 s").
 				With(kamaji("12.3 s; 6.6 s with probes each second"), manifests("7.1 s"), eks("9 minutes")).
 				WhatWasTried("everything is applied at once, certificates do not wait for load balancers, the startup probes run each second. " +
 					"kube-apiserver connects to etcd before its Service works, and then waits for the back-off of gRPC."),
+			report.Info("floor: the same images as hand-written manifests, apply → /readyz", "s", single.manifests...),
+			report.Info("floor: etcd and kube-apiserver as processes, start → /readyz", "s", single.processes...),
+			report.Within("apply → /readyz, as a multiple of the hand-written manifests", 1.05, "", multiple(single.ready, single.manifests)...).
+				WhatWasTried("see the time; the operators create objects while the first pods start, and do not wait for one before they create the next."),
 			report.Info("apply → completely rolled out", "s", single.rolledOut...).Earlier("10.4 to 12.3 s"),
 			report.Within("writes of the operators to the management cluster until then", 60, "", single.writes...).Earlier("124").
 				With(kamaji("63 to 71")).WithDetail("%s", single.last).
@@ -82,9 +95,25 @@ func atOnce(ctx context.Context, l *labBench, numbers ...int) (rows []report.Row
 		if err != nil {
 			return rows, err
 		}
+		if n == withFloor {
+			if life.manifests, err = l.liveManifests(ctx, n); err != nil {
+				return rows, err
+			}
+		}
 		rows = append(rows, atOnceRow(n, []labLife{life}))
 	}
 	return rows, nil
+}
+
+// withFloor is the number of control planes that are compared with hand-written manifests.
+const withFloor = 5
+
+// multiple is the ratio of the medians; nothing if one of them was not measured.
+func multiple(of, to []float64) []float64 {
+	if len(of) == 0 || len(to) == 0 {
+		return nil
+	}
+	return []float64{report.Info("", "", of...).Value() / report.Info("", "", to...).Value()}
 }
 
 // atOnceRows are the rows of these numbers of control planes, without measurements.
@@ -99,7 +128,14 @@ func atOnceRow(n int, lives []labLife) report.Row {
 	life := last(lives)
 	ready, cpu := values(lives, func(l labLife) float64 { return l.ready }), values(lives, func(l labLife) float64 { return l.cpu })
 	lastReady, spent := report.Info("last one ready", "s", ready...), report.Info("CPU of their pods until then", "s", cpu...)
-	if n == 5 {
+	var floors []report.Figure
+	if n == withFloor {
+		manifested := values(lives, func(l labLife) float64 { return l.manifests })
+		floors = []report.Figure{
+			report.Info("floor: the same images as hand-written manifests, last one ready", "s", manifested...),
+			report.Within("last one ready, as a multiple of the hand-written manifests", 1.05, "", multiple(ready, manifested)...).
+				WhatWasTried("see the start of one; the operators' own CPU time comes on top of that of the programs."),
+		}
 		lastReady = report.Within("last one ready", 18, "s", ready...).Earlier("24 s").With(kamaji("26 to 31 s"), manifests("20 to 22 s")).
 			WhatWasTried("the programs of five control planes compete for two cores; they need as much CPU as hand-written manifests.")
 		spent = report.Within("CPU of their pods until then", 45, "s", cpu...).With(kamaji("55 to 65 s"), manifests("46 s")).
@@ -108,8 +144,8 @@ func atOnceRow(n int, lives []labLife) report.Row {
 	return report.Row{
 		What: count(n) + " at once",
 		Note: "memory is anonymous, and with etcd and the control-plane-operator; one idle minute",
-		Figures: []report.Figure{
-			lastReady, spent,
+		Figures: append(append([]report.Figure{lastReady}, floors...),
+			spent,
 			report.Within("memory of each at rest", 200, "MiB", values(lives, func(l labLife) float64 { return l.memory })...).Earlier("260 to 263 MiB").
 				With(kamaji("267 to 277 MiB"), manifests("265 to 269 MiB")).WithDetail("%s", life.memoryByApp).
 				WhatWasTried("GOGC of 50 for the API server and etcd, 30 for controllers. The API server needs more than all others together."),
@@ -117,7 +153,7 @@ func atOnceRow(n int, lives []labLife) report.Row {
 				With(kamaji("3.7 to 4.3 %"), manifests("3.8 %")).WithDetail("%s", life.idleByApp).
 				WhatWasTried("probes of a kube-apiserver each 5 s and of others each 10 s, after the first second-by-second ones of the start."),
 			report.Info("hypershift-operator: memory", "MiB", values(lives, func(l labLife) float64 { return l.operator })...),
-		},
+		),
 	}
 }
 

@@ -54,12 +54,16 @@ type labLife struct {
 	writes                           tally
 	cpu, memory, idle, operator      float64
 	memoryByApp, idleByApp           string
+	// manifests is the time of as many control planes of hand-written manifests.
+	manifests float64
 }
 
 // labLives are the results of several rounds.
 type labLives struct {
 	ready, rolledOut, writes, podsGone, gone []float64
 	last                                     tally // writes
+	// manifests and processes are the times of the floors.
+	manifests, processes []float64
 }
 
 func (l *labLives) add(one labLife) {

@@ -56,6 +56,7 @@ var sections = []section{
 	{"1,000 services", anAPIServer, thousand, thousandRows(nil, nil, cost{}, nil), onAPIServer + " Each call of AWS takes 60 ms."},
 	{"200 HostedClusters", anAPIServer, hostedClusters, hostedClustersRows(nil), onAPIServer + " Each call of AWS takes 60 ms."},
 	{"restart with 1,000 HostedClusters", anAPIServer, restart, restartRows(nil, nil), onAPIServer + " Each call of AWS takes 60 ms."},
+	{"etcd and kube-apiserver as processes", nothing, bareProcesses, bareProcessesRows(nil), "Both programs and etcd's disk are real; there is nothing of this project."},
 	{"hosted control planes, one after the other", aLab, onLab(hostedControlPlaneLives), hostedControlPlaneLivesRows(&labLives{}), inALab},
 	{"hosted control planes, one at rest", aLab, onLab(hostedControlPlaneAtRest), atOnceRows(1), inALab},
 	{"hosted control planes, many at once", aLab, onLab(hostedControlPlanesAtOnce), atOnceRows(5, 10), inALab},

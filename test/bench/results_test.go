@@ -51,11 +51,13 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 		"hosted control planes, one after the other": hostedControlPlaneLivesRows(func() *labLives {
 			l := &labLives{}
 			l.add(labLife{})
+			l.manifests, l.processes = []float64{1}, []float64{1}
 			return l
 		}()),
-		"hosted control planes, one at rest":  {atOnceRow(1, []labLife{{}})},
-		"hosted control planes, many at once": {atOnceRow(5, []labLife{{}}), atOnceRow(10, []labLife{{}})},
-		"node pools":                          {nodePoolRow(kindsOfImages[0].name, []poolLife{{}}), nodePoolRow(kindsOfImages[1].name, []poolLife{{}}), nodePoolRow(kindsOfImages[2].name, []poolLife{{}})},
+		"etcd and kube-apiserver as processes": bareProcessesRows([]float64{1}),
+		"hosted control planes, one at rest":   {atOnceRow(1, []labLife{{}})},
+		"hosted control planes, many at once":  {atOnceRow(5, []labLife{{}}), atOnceRow(10, []labLife{{}})},
+		"node pools":                           {nodePoolRow(kindsOfImages[0].name, []poolLife{{}}), nodePoolRow(kindsOfImages[1].name, []poolLife{{}}), nodePoolRow(kindsOfImages[2].name, []poolLife{{}})},
 	}
 	results := &report.Results{}
 	for _, s := range sections {

@@ -31,3 +31,18 @@ func TestOnlyChoosesWhatWasMeant(t *testing.T) {
 		t.Errorf("without -only: %d sections of %d, %v", len(all), len(sections), err)
 	}
 }
+
+func TestTimelineAloneStartsOneControlPlane(t *testing.T) {
+	if got, err := selected("", "", true); err != nil || len(got) != 1 || got[0].name != withTimeline.name {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := selected("node pools", "results.json", true); err != nil || len(got) != 1 || got[0].name != "node pools" {
+		t.Errorf("with -only, got %+v, %v", got, err)
+	}
+	if _, err := selected("", "results.json", true); err == nil {
+		t.Error("results without goals would be written")
+	}
+	if got, err := selected("", "results.json", false); err != nil || len(got) != len(sections) {
+		t.Errorf("without -timeline, got %d sections, %v", len(got), err)
+	}
+}

@@ -1,6 +1,7 @@
 // Command bench prints the costs of the operators beside their goals.
 //
 //	go run ./test/bench [-markdown] [-only text] [-json file] [-cpuprofile directory] [-memprofile directory]
+//	go run ./test/bench -timeline [-only text] [-events file]
 //	go run ./test/bench -page
 //
 // It is not a test: measurements depend on the machine. Exceeding a goal is not a failure; the exit code only tells whether the
@@ -28,6 +29,9 @@
 //
 // -only takes the name of a section, the beginning of several names, or a part of one.
 // A section on a lab starts a lab and removes it. It is refused while another lab exists.
+//
+// -timeline prints for the start of a hosted control plane when each object was created, scheduled, started and became ready, and what
+// waited longest until its API server answered its user.
 //
 // AWS is test/fakeaws under the real SDK: the figures include validation, retries, credentials and signatures, but not TLS and
 // XML. The fake runs in the measured process; its share of CPU and memory at a thousand services is measured without the operator

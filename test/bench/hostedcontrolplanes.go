@@ -29,6 +29,7 @@ func onLab(measure func(context.Context, *labBench) ([]report.Row, error)) func(
 		if _, err := l.live(ctx, 1, hyperv1.HighlyAvailable, 0); err != nil {
 			return nil, err
 		}
+		l.warm = true
 		return measure(ctx, l)
 	}
 }

@@ -30,6 +30,8 @@ type labBench struct {
 	management client.Client
 	kube       kubernetes.Interface
 	made       int
+	// warm is true once the machines have the images.
+	warm bool
 }
 
 func newLabBench(h *hosting.Hosting) (*labBench, error) {
@@ -107,12 +109,12 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 		manifests = append(manifests, prepared.apply)
 		all = append(all, prepared.key)
 	}
-	var observed *timeline
-	if *timelines {
-		if observed, err = b.startTimeline(ctx, all); err != nil {
+	var observed *observation
+	if *timelines && b.warm {
+		if observed, err = b.observe(ctx, all, *eventsFile); err != nil {
 			return l, err
 		}
-		defer observed.end(os.Stderr)
+		defer func() { err = errors.Join(err, observed.end(os.Stdout)) }() // a start that fails has a timeline too
 	}
 	began := time.Now()
 	for _, apply := range manifests {
@@ -127,7 +129,7 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 		}
 	}
 	l.ready = time.Since(began).Seconds()
-	observed.mark("/readyz answers ok")
+	observed.served()
 	for _, hc := range all {
 		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, hc), nil }); err != nil {
 			return l, fmt.Errorf("%s: %w", hc, err)
@@ -135,7 +137,9 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 	}
 	l.rolledOut = time.Since(began).Seconds()
 	observed.mark("rolled out")
-	observed.end(os.Stderr)
+	if err := observed.end(os.Stdout); err != nil {
+		return l, err
+	}
 	if l.writes, err = b.writes(all, began); err != nil {
 		return l, err
 	}

@@ -89,7 +89,10 @@ func tasks() map[string]task {
 	}
 }
 
-var timelines = flag.Bool("timeline", false, "print when each object of a hosted control plane appeared and changed, for the sections on a lab")
+var (
+	timelines  = flag.Bool("timeline", false, "print when each object of a hosted control plane was created, scheduled, started and became ready, and what waited longest; without -only, start one for that")
+	eventsFile = flag.String("events", "", "with -timeline, write the observed objects to this file, one per line")
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -151,9 +154,20 @@ func choose(all []section, only string) ([]section, error) {
 	return nil, fmt.Errorf("%q is in the names of several sections: %s", only, strings.Join(several, ", "))
 }
 
+// selected returns the sections for these flags. -timeline alone has a section of its own, which has no goals.
+func selected(only, file string, timeline bool) ([]section, error) {
+	if !timeline || only != "" {
+		return choose(sections, only)
+	}
+	if file != "" {
+		return nil, errors.New("-json together with -timeline needs -only: the start that -timeline alone observes is no section of the results")
+	}
+	return []section{withTimeline}, nil
+}
+
 // run measures one section after the other, because they share the machine.
 func run(ctx context.Context, only, file string, markdown bool) error {
-	chosen, err := choose(sections, only)
+	chosen, err := selected(only, file, *timelines)
 	if err != nil {
 		return err
 	}

@@ -156,3 +156,11 @@ a restart
 		t.Errorf("got\n%swant%s", out.String(), want)
 	}
 }
+
+func TestNumbersHaveThreeDigits(t *testing.T) {
+	for value, want := range map[float64]string{0: "0", 1.05: "1.05", 0.07654: "0.0765", 9.876: "9.88", 12.34: "12.3", 1234.5: "1234", 3: "3"} {
+		if got := Number(value); got != want {
+			t.Errorf("%v is %s, want %s", value, got, want)
+		}
+	}
+}

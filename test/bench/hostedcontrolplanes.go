@@ -63,19 +63,19 @@ func hostedControlPlaneLivesRows(single *labLives) []report.Row {
 		Figures: []report.Figure{
 			report.Within("apply → /readyz for its user", 5.5, "s", single.ready...).Earlier("6.7 to 8.4 s").
 				With(kamaji("12.3 s; 6.6 s with probes each second"), manifests("7.1 s"), eks("9 minutes")).
-				WhatWasTried("everything is applied at once, certificates do not wait for load balancers, the startup probes run each second. " +
-					"kube-apiserver connects to etcd before its Service works, and then waits for the back-off of gRPC."),
+				WhatWasTried("all components are created at once (decision 0013), certificates do not wait for load balancers, startup probes run each second. " +
+					"Known: kube-apiserver connects to etcd before its Service works, and then waits for the back-off of gRPC."),
 			report.Info("floor: the same images as hand-written manifests, apply → /readyz", "s", single.manifests...),
 			report.Info("floor: etcd and kube-apiserver as processes, start → /readyz", "s", single.processes...),
 			report.Within("apply → /readyz, as a multiple of the hand-written manifests", 1.05, "", multiple(single.ready, single.manifests)...).
-				WhatWasTried("see the time; the operators create objects while the first pods start, and do not wait for one before they create the next."),
+				WhatWasTried("as for the time."),
 			report.Info("apply → completely rolled out", "s", single.rolledOut...).Earlier("10.4 to 12.3 s"),
 			report.Within("writes of the operators to the management cluster until then", 60, "", single.writes...).Earlier("124").
 				With(kamaji("63 to 71")).WithDetail("%s", single.last).
-				WhatWasTried("status writes are spaced, and objects without a difference are not written. 33 of the writes by hand were of Secrets, 37 of statuses."),
+				WhatWasTried("statuses are written every two seconds if no program waits for them (decision 0065), and the certificates of one program share a Secret (decision 0075)."),
 			report.Within("deletion: until the last pod is gone", 4, "s", single.podsGone...).Earlier("3.5 s").With(kamaji("2 to 4 s, or 33 s")),
 			report.Within("deletion: until everything is gone", 8, "s", single.gone...).Earlier("20 s").
-				WhatWasTried("the pods are gone after 4 s; what takes longer are the steps of deletion after them, one after the other."),
+				WhatWasTried("nothing yet."),
 		},
 	}}
 }
@@ -135,12 +135,12 @@ func atOnceRow(n int, lives []labLife) report.Row {
 		floors = []report.Figure{
 			report.Info("floor: the same images as hand-written manifests, last one ready", "s", manifested...),
 			report.Within("last one ready, as a multiple of the hand-written manifests", 1.05, "", multiple(ready, manifested)...).
-				WhatWasTried("see the start of one; the operators' own CPU time comes on top of that of the programs."),
+				WhatWasTried("as for the start of one."),
 		}
 		lastReady = report.Within("last one ready", 18, "s", ready...).Earlier("24 s").With(kamaji("26 to 31 s"), manifests("20 to 22 s")).
-			WhatWasTried("the programs of five control planes compete for two cores; they need as much CPU as hand-written manifests.")
+			WhatWasTried("as for the start of one.")
 		spent = report.Within("CPU of their pods until then", 45, "s", cpu...).With(kamaji("55 to 65 s"), manifests("46 s")).
-			WhatWasTried("GOGC of all programs, and no program that one cluster does not need.")
+			WhatWasTried("a cluster without node pools has no pods of Cluster API.")
 	}
 	return report.Row{
 		What: count(n) + " at once",
@@ -149,10 +149,10 @@ func atOnceRow(n int, lives []labLife) report.Row {
 			spent,
 			report.Within("memory of each at rest", 200, "MiB", values(lives, func(l labLife) float64 { return l.memory })...).Earlier("260 to 263 MiB").
 				With(kamaji("267 to 277 MiB"), manifests("265 to 269 MiB")).WithDetail("%s", life.memoryByApp).
-				WhatWasTried("GOGC of 50 for the API server and etcd, 30 for controllers. The API server needs more than all others together."),
+				WhatWasTried("GOGC is 50 for the API server and etcd, and 30 for kube-controller-manager and kube-scheduler. The API server needs most."),
 			report.Within("CPU of each at rest", 2, "% of a core", values(lives, func(l labLife) float64 { return l.idle })...).Earlier("3 %").
 				With(kamaji("3.7 to 4.3 %"), manifests("3.8 %")).WithDetail("%s", life.idleByApp).
-				WhatWasTried("probes of a kube-apiserver each 5 s and of others each 10 s, after the first second-by-second ones of the start."),
+				WhatWasTried("after the start, probes run every 5 s for etcd and the API server, and every 10 s for kube-controller-manager and kube-scheduler."),
 			report.Info("hypershift-operator: memory", "MiB", values(lives, func(l labLife) float64 { return l.operator })...),
 		),
 	}

@@ -71,7 +71,7 @@ func nodePoolRow(image string, lives []poolLife) report.Row {
 		Figures: []report.Figure{
 			report.Info("apply → node Ready", "s", values(lives, func(l poolLife) float64 { return l.ready })...),
 			report.Within("apply → a pod runs on it", 30, "s", values(lives, func(l poolLife) float64 { return l.runs })...).Earlier("24 to 50 s").
-				WhatWasTried("the image is the stock one of AWS, so that the programs of a node are installed while it boots; an image with its own kubelet saves that."),
+				WhatWasTried("an image with its own kubelet needs no installation of programs while it boots; the stock images do."),
 			report.Info("deletion: until the instance and the node are gone", "s", values(lives, func(l poolLife) float64 { return l.gone })...),
 		},
 	}

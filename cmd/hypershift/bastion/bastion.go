@@ -122,15 +122,11 @@ func (o *options) create(ctx context.Context, env operation.Environment) error {
 	if err := operation.Check(o.spec.Validate()); err != nil {
 		return err
 	}
-	cfg, err := o.run.Config(ctx, env)
+	cfg, caller, err := o.run.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return err
 	}
 	o.spec.Region = cfg.Region
-	caller, err := awsgraph.CallerOf(ctx, cfg)
-	if err != nil {
-		return err
-	}
 	cloud := bastion.NewCloud(cfg, o.spec.Owner())
 	place, err := cloud.Find(ctx, o.spec)
 	if err != nil {
@@ -158,15 +154,11 @@ func (o *options) destroy(ctx context.Context, env operation.Environment) error 
 	if err := o.resolve(ctx); err != nil {
 		return err
 	}
-	cfg, err := o.run.Config(ctx, env)
+	cfg, caller, err := o.run.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return err
 	}
 	o.spec.Region = cfg.Region
-	caller, err := awsgraph.CallerOf(ctx, cfg)
-	if err != nil {
-		return err
-	}
 	cloud := bastion.NewCloud(cfg, o.spec.Owner())
 	return o.run.Destroy(ctx, env, state(o.spec.InfraID), o.scope(caller), func(ctx context.Context) (operation.Finding, error) {
 		graph, kept, err := cloud.Discover(ctx)

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/commandlinerole"
 )
 
@@ -56,11 +55,7 @@ func (o options) create(ctx context.Context, env operation.Environment) error {
 	if err := operation.Check(o.spec.Validate()); err != nil {
 		return err
 	}
-	cfg, err := o.Config(ctx, env)
-	if err != nil {
-		return err
-	}
-	caller, err := awsgraph.CallerOf(ctx, cfg)
+	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -90,11 +85,7 @@ func (o options) destroy(ctx context.Context, env operation.Environment) error {
 	if err := operation.Check(o.spec.Validate()); err != nil {
 		return err
 	}
-	cfg, err := o.Config(ctx, env)
-	if err != nil {
-		return err
-	}
-	caller, err := awsgraph.CallerOf(ctx, cfg)
+	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return err
 	}

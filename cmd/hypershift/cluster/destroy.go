@@ -24,7 +24,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/leftovers"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	awsinfra "github.com/hosted-control-planes/hypershift/internal/awsx/infra"
 	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
 	"github.com/hosted-control-planes/hypershift/internal/clusterprogress"
@@ -180,15 +179,11 @@ func (o *destroyOptions) identify(env operation.Environment, m *management.API, 
 // account returns the account of the caller. With credentials for another account than that of the cluster, nothing would be found,
 // and everything would count as deleted.
 func (o *destroyOptions) account(ctx context.Context, env operation.Environment, hc *hyperv1.HostedCluster) (string, error) {
-	cfg, err := o.Config(ctx, env)
+	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return "", err
 	}
 	o.Region = cfg.Region
-	caller, err := awsgraph.CallerOf(ctx, cfg)
-	if err != nil {
-		return "", err
-	}
 	if hc == nil {
 		return caller.Account, nil
 	}

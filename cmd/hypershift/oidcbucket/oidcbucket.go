@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcbucket"
 )
 
@@ -44,11 +43,7 @@ func create(ctx context.Context, env operation.Environment, o operation.Options,
 	if err := operation.Check(spec.Validate()); err != nil {
 		return err
 	}
-	cfg, err := o.Config(ctx, env)
-	if err != nil {
-		return err
-	}
-	caller, err := awsgraph.CallerOf(ctx, cfg)
+	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -80,11 +75,7 @@ func destroy(ctx context.Context, env operation.Environment, o operation.Options
 	if spec.Name == "" {
 		return &operation.UsageError{Err: errors.New("--name: Required value")}
 	}
-	cfg, err := o.Config(ctx, env)
-	if err != nil {
-		return err
-	}
-	caller, err := awsgraph.CallerOf(ctx, cfg)
+	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return err
 	}

@@ -103,6 +103,16 @@ func (s *Session) Config(ctx context.Context, env Environment) (aws.Config, erro
 	return awsgraph.Limited(cfg), nil
 }
 
+// ConfigAndCaller returns a session and the account that it is in. It fails if AWS does not accept the credentials.
+func (s *Session) ConfigAndCaller(ctx context.Context, env Environment) (aws.Config, awsgraph.Caller, error) {
+	cfg, err := s.Config(ctx, env)
+	if err != nil {
+		return aws.Config{}, awsgraph.Caller{}, err
+	}
+	caller, err := awsgraph.CallerOf(ctx, cfg)
+	return cfg, caller, err
+}
+
 func readSTS(path string) (aws.CredentialsProvider, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

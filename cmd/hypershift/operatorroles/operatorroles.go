@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/operatorroles"
 )
 
@@ -53,11 +52,7 @@ func create(ctx context.Context, env operation.Environment, o operation.Options,
 	if err := operation.Check(spec.Validate()); err != nil {
 		return err
 	}
-	cfg, err := o.Config(ctx, env)
-	if err != nil {
-		return err
-	}
-	caller, err := awsgraph.CallerOf(ctx, cfg)
+	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -90,11 +85,7 @@ func destroy(ctx context.Context, env operation.Environment, o operation.Options
 	if spec.Prefix == "" {
 		return &operation.UsageError{Err: errors.New("--name-prefix: Required value")}
 	}
-	cfg, err := o.Config(ctx, env)
-	if err != nil {
-		return err
-	}
-	caller, err := awsgraph.CallerOf(ctx, cfg)
+	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return err
 	}

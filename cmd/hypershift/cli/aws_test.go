@@ -87,13 +87,21 @@ func (s *synchronized) String() string {
 	return s.buffer.String()
 }
 
+// newUser returns a user whose credentials are in the environment of the test.
 func newUser(t *testing.T) *user {
 	t.Helper()
-	u := &user{t: t, account: emulator.NewAccount()}
+	u := newAccount(t)
 	for _, variable := range emulator.Env(u.account) {
 		name, value, _ := strings.Cut(variable, "=")
 		t.Setenv(name, value)
 	}
+	return u
+}
+
+// newAccount returns a user with an account of his own, for commands in processes of their own.
+func newAccount(t *testing.T) *user {
+	t.Helper()
+	u := &user{t: t, account: emulator.NewAccount()}
 	u.env = operation.Environment{
 		In: strings.NewReader(""), Out: &u.out, Err: &u.err, Clock: clock.RealClock{}, StateHome: t.TempDir(),
 		ConsistencyWindow: 300 * time.Millisecond, Timeout: time.Minute, Middleware: []func(*middleware.Stack) error{u.observe},
@@ -887,5 +895,44 @@ func TestLostAnswerOfEachDeletion(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A call of an earlier command, which was killed, changes the main route table between the read and the call of this command.
+func TestMainRouteTableThatChangesDuringTheDeletion(t *testing.T) {
+	u := newUser(t)
+	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
+	vpc, e := u.made().VPCID, ec2.NewFromConfig(emulator.Config(u.account))
+	var once sync.Once
+	u.intercept = func(operation string) error {
+		if operation != "ReplaceRouteTableAssociation" {
+			return nil
+		}
+		var err error
+		once.Do(func() {
+			var tables *ec2.DescribeRouteTablesOutput
+			tables, err = e.DescribeRouteTables(t.Context(), &ec2.DescribeRouteTablesInput{Filters: []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{vpc}}}})
+			if err != nil {
+				return
+			}
+			in := &ec2.ReplaceRouteTableAssociationInput{}
+			for _, table := range tables.RouteTables {
+				if len(table.Tags) == 0 {
+					in.RouteTableId = table.RouteTableId
+				}
+				for _, a := range table.Associations {
+					if aws.ToBool(a.Main) {
+						in.AssociationId = a.RouteTableAssociationId
+					}
+				}
+			}
+			_, err = e.ReplaceRouteTableAssociation(t.Context(), in)
+		})
+		return err
+	}
+	u.env.Timeout = 2 * time.Second
+	u.must(destroyInfra()...)
+	if left := u.owned(); len(left) > 0 {
+		t.Errorf("left: %s", strings.Join(left, "\n"))
 	}
 }

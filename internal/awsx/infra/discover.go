@@ -280,7 +280,9 @@ func (c *Cloud) deleteTable(ctx context.Context, vpc, id string) error {
 				if i < 0 {
 					return nil // it disappears with the VPC
 				}
-				if _, err := c.makeMain(ctx, vpc, tableID(tables[i])); err != nil {
+				// The association is replaced by another one if a call of an earlier command was carried out just now. That error is
+				// not about the table: it would count as deleted.
+				if _, err := c.makeMain(ctx, vpc, tableID(tables[i])); err != nil && !awsx.IsNotFound(err) {
 					return err
 				}
 			case a.RouteTableAssociationId != nil:

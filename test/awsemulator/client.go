@@ -75,7 +75,16 @@ func (e *Emulator) Calls(ctx context.Context) ([]Call, error) {
 
 // CallsSince gives the requests from that number on.
 func (e *Emulator) CallsSince(ctx context.Context, number int) ([]Call, error) {
-	text, err := e.control(ctx, http.MethodGet, fmt.Sprintf("calls?since=%d", number), nil)
+	return e.calls(ctx, fmt.Sprintf("calls?since=%d", number))
+}
+
+// CallsOf gives the requests of one account.
+func (e *Emulator) CallsOf(ctx context.Context, account string) ([]Call, error) {
+	return e.calls(ctx, "calls?account="+account)
+}
+
+func (e *Emulator) calls(ctx context.Context, path string) ([]Call, error) {
+	text, err := e.control(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +151,20 @@ func (e *Emulator) Fault(ctx context.Context, faults ...Fault) error {
 		}
 	}
 	return e.post(ctx, "faults", faults)
+}
+
+// FaultsLeft gives the faults that are for one account alone and still hit a call. A call that a fault delays has used it up when the
+// delay begins.
+func (e *Emulator) FaultsLeft(ctx context.Context, account string) ([]Fault, error) {
+	text, err := e.control(ctx, http.MethodGet, "faults?account="+account, nil)
+	if err != nil {
+		return nil, err
+	}
+	var faults []Fault
+	if err := json.Unmarshal(text, &faults); err != nil {
+		return nil, fmt.Errorf("reading the faults of the emulator: %w", err)
+	}
+	return faults, nil
 }
 
 // Forgive removes the faults that are for one account alone.

@@ -70,6 +70,13 @@ func TestAFaultHitsOnlyWhatItNames(t *testing.T) {
 		_, err := a.ec2.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{})
 		return err
 	}
+	left := func() int {
+		t.Helper()
+		faults, err := emulator.FaultsLeft(t.Context(), a.id)
+		must(t, err)
+		return len(faults)
+	}
+	equal(t, "faults", left(), 1)
 	refused(t, describe(a), "")
 	refused(t, describe(a), "InsufficientFreeAddressesInSubnet")
 	refused(t, describe(b), "")
@@ -78,6 +85,10 @@ func TestAFaultHitsOnlyWhatItNames(t *testing.T) {
 	refused(t, describe(a), "InsufficientFreeAddressesInSubnet")
 	must(t, emulator.ClearFaults(t.Context()))
 	refused(t, describe(a), "")
+	must(t, emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.Latency, Action: "DescribeVpcs", Account: a.id}))
+	equal(t, "faults", left(), 1)
+	refused(t, describe(a), "")
+	equal(t, "faults after the call", left(), 0)
 
 	if err := emulator.Fault(t.Context(), awsemulator.Fault{Kind: "earthquake"}); err == nil {
 		t.Error("a kind that does not exist was accepted")

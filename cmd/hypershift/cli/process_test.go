@@ -1,13 +1,13 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,79 +21,152 @@ import (
 // asProcess is the variable with which the test program is the command line.
 const asProcess = "HYPERSHIFT_TEST_PROCESS"
 
+// window is how long lists may lack what was created, for processes. A call of a process that was killed is carried out within it.
+const window = 2 * time.Second
+
 // process is the main function of the command line, with a shorter window of eventual consistency.
 func process() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	env := operation.System()
-	env.ConsistencyWindow = 3 * time.Second
+	env.ConsistencyWindow, env.Timeout = window, 20*time.Second
 	return cli.Run(ctx, "hypershift", os.Args[1:], env)
 }
 
-// start starts a command in a process of its own.
-func (u *user) start(args ...string) *exec.Cmd {
+// running is a command in a process of its own.
+type running struct {
+	*exec.Cmd
+	out bytes.Buffer
+	err *synchronized
+}
+
+// start starts a command in a process of its own, which may run while others do.
+func (u *user) start(args ...string) *running {
 	u.t.Helper()
 	program, err := os.Executable()
 	u.try(err)
-	c := exec.CommandContext(u.t.Context(), program, args...)
-	c.Env = append(os.Environ(), asProcess+"=1", "XDG_STATE_HOME="+u.env.StateHome)
-	c.Stderr = &u.err
-	u.try(c.Start())
-	return c
+	r := &running{Cmd: exec.CommandContext(u.t.Context(), program, args...), err: &u.err}
+	r.Env = append(append(os.Environ(), emulator.Env(u.account)...), asProcess+"=1", "XDG_STATE_HOME="+u.env.StateHome)
+	r.Stdout, r.Stderr = &r.out, r.err
+	u.try(r.Start())
+	return r
 }
 
-// SIGKILL hits the process during a call, which is carried out afterwards.
-func TestProcessThatIsKilledIsResumed(t *testing.T) {
-	create := createInfra("us-east-1a")
-	for action, node := range map[string]string{"CreateVpc": "vpc", "AllocateAddress": "address/us-east-1a", "CreateNatGateway": "nat-gateway/us-east-1a"} {
-		t.Run(action, func(t *testing.T) {
-			u := newUser(t)
-			u.must(create...)
-			whole := kinds(u.owned())
-			u.must(destroyInfra()...)
-			u.try(emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.Latency, Action: action, Account: u.account, Seconds: 1}))
-			running := u.start(create...)
-			u.until(func() bool { return u.intends(node) })
-			time.Sleep(100 * time.Millisecond) // the call follows the intent
-			u.try(running.Process.Kill())
-			if err := running.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-				t.Fatalf("the process ended before: %v\n%s", err, u.err.String())
-			}
-			if err := u.start(create...).Wait(); err != nil {
-				t.Fatalf("the same command: %v\n%s", err, u.err.String())
-			}
-			if got := kinds(u.owned()); fmt.Sprint(got) != fmt.Sprint(whole) {
-				t.Errorf("there are %v, want %v", got, whole)
-			}
-			u.must(destroyInfra()...)
-			if left := u.owned(); len(left) > 0 {
-				t.Errorf("left: %s", strings.Join(left, "\n"))
-			}
-		})
+// finish runs a command in a process of its own, and ends the test if it fails.
+func (u *user) finish(args ...string) {
+	u.t.Helper()
+	r := u.start(args...)
+	if err := r.Wait(); err != nil {
+		u.t.Fatalf("hypershift %s: %v\n%s%s", strings.Join(args, " "), err, r.err.String(), r.out.String())
 	}
 }
 
-// intends is true if the state has a creation of the node without its id.
-func (u *user) intends(node string) bool {
-	text, err := os.ReadFile(filepath.Join(u.stateDir(), "demo-x7k2p-infra-aws.json"))
-	var state struct {
-		Resources map[string]struct{ ID, Token string }
+// carriedOut returns the names of the writing calls that the account has made.
+func (u *user) carriedOut() (names []string) {
+	u.t.Helper()
+	calls, err := emulator.CallsOf(u.t.Context(), u.account)
+	u.try(err)
+	for _, c := range calls {
+		if isWrite(c.Action) {
+			names = append(names, c.Action)
+		}
 	}
-	if err != nil || json.Unmarshal(text, &state) != nil {
-		return false
+	return names
+}
+
+// kill starts a command, and kills its process during the n-th call of an action, counted from 0. The call is carried out afterwards.
+// It returns a function that waits until it was.
+func (u *user) kill(action string, n int, args ...string) (await func()) {
+	u.t.Helper()
+	delayed := func() bool {
+		calls, err := emulator.CallsOf(u.t.Context(), u.account)
+		u.try(err)
+		return slices.ContainsFunc(calls, func(c awsemulator.Call) bool { return c.Fault == awsemulator.Latency })
 	}
-	r, ok := state.Resources[node]
-	return ok && r.ID == "" && r.Token != ""
+	u.try(emulator.Fault(u.t.Context(), awsemulator.Fault{Kind: awsemulator.Latency, Action: action, Account: u.account, Skip: n, Seconds: 1}))
+	r := u.start(args...)
+	u.until(func() bool {
+		left, err := emulator.FaultsLeft(u.t.Context(), u.account)
+		u.try(err)
+		return len(left) == 0
+	})
+	u.try(r.Process.Kill())
+	if err := r.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		u.t.Fatalf("the process ended before: %v\n%s", err, r.err.String())
+	}
+	return func() { u.until(delayed) }
 }
 
 // until waits for a condition.
 func (u *user) until(condition func() bool) {
 	u.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !condition() {
 		if time.Now().After(deadline) {
-			u.t.Fatalf("the process has not come so far:\n%s", u.err.String())
+			u.t.Fatalf("the condition is not true after a minute:\n%s", u.err.String())
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// SIGKILL hits the process during each single call, which is carried out afterwards: before, during or after the same command runs
+// again.
+func TestProcessThatIsKilledIsResumed(t *testing.T) {
+	create, destroy := createInfra("us-east-1a"), destroyInfra()
+	first := newAccount(t)
+	given := len(first.carriedOut())
+	first.finish(create...)
+	whole, creations := kinds(first.owned()), first.carriedOut()[given:]
+	first.finish(destroy...)
+	deletions := first.carriedOut()[given+len(creations):]
+
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	each := func(name string, calls []string, test func(u *user, action string, n int)) {
+		for i := 0; i < len(calls); i += step {
+			action, n := calls[i], 0
+			for _, earlier := range calls[:i] {
+				if earlier == action {
+					n++
+				}
+			}
+			t.Run(fmt.Sprintf("%s %s %d", name, action, n+1), func(t *testing.T) {
+				t.Parallel()
+				test(newAccount(t), action, n)
+			})
+		}
+	}
+	each("create", creations, func(u *user, action string, n int) {
+		await := u.kill(action, n, create...)
+		u.finish(create...)
+		await()
+		if got := kinds(u.owned()); fmt.Sprint(got) != fmt.Sprint(whole) {
+			u.t.Errorf("there are %v, want %v", got, whole)
+		}
+		u.finish(append(slices.Clone(create), "--plan")...)
+		u.finish(destroy...)
+		u.nothingIsLeft()
+	})
+	each("destroy after create", creations, func(u *user, action string, n int) {
+		await := u.kill(action, n, create...)
+		u.finish(destroy...)
+		await()
+		u.nothingIsLeft()
+	})
+	each("destroy", deletions, func(u *user, action string, n int) {
+		u.finish(create...)
+		await := u.kill(action, n, destroy...)
+		u.finish(destroy...)
+		await()
+		u.nothingIsLeft()
+	})
+}
+
+func (u *user) nothingIsLeft() {
+	u.t.Helper()
+	if left := u.owned(); len(left) > 0 {
+		u.t.Errorf("left: %s", strings.Join(left, "\n"))
 	}
 }

@@ -48,8 +48,8 @@ def reset() -> None:
         _calls.clear()
 
 
-def lines(since: int = 0) -> str:
-    """Give the calls from number since on, as JSON lines."""
+def lines(since: int = 0, account: str = "") -> str:
+    """Give the calls from number since on, of one account or of all, as JSON lines."""
     with _lock:
-        calls = _calls[max(0, since - _forgotten) :]
+        calls = [call for call in _calls[max(0, since - _forgotten) :] if account in ("", call.account)]
     return "".join(json.dumps(dataclasses.asdict(call)) + "\n" for call in calls)

@@ -1,9 +1,11 @@
 """/emulator/...: how a test steers the emulator and looks into it.
 
 GET  calls?since=N         the calls from number N on, as JSON lines
+GET  calls?account=ID      the calls of one account
 GET  accounts              everything that each account owns
 GET  accounts?account=ID   the same of one account
 GET  network               the network of all accounts, as topology.py describes it
+GET  faults?account=ID     the faults for that account alone that no call has used up
 GET  delays                the delays, in seconds
 POST delays                change some
 POST faults                add one fault, or a list
@@ -59,12 +61,14 @@ def handle(environ: dict[str, Any]) -> tuple[int, str]:
 def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
     match method, what:
         case "GET", "calls":
-            return calllog.lines(int(query.get("since", "0")))
+            return calllog.lines(int(query.get("since", "0")), query.get("account", ""))
         case "GET", "accounts":
             ids = [query["account"]] if "account" in query else sorted({*ec2_backends.keys(), *iam_backends.keys()})
             return json.dumps({account: leftovers.of(account) for account in ids})
         case "GET", "network":
             return json.dumps(topology.network())
+        case "GET", "faults":
+            return json.dumps(faults.left(query["account"]))
         case "GET", "delays":
             return json.dumps(states.delays)
         case "POST", "delays":

@@ -95,6 +95,12 @@ def forgive(account: str) -> None:
         _rules[:] = [fault for fault in _rules if fault.account != account]
 
 
+def left(account: str) -> list[dict[str, object]]:
+    """Give the rules for one account alone that still hit a call."""
+    with _lock:
+        return [dataclasses.asdict(fault) for fault in _rules if fault.account == account and fault.count != 0]
+
+
 def take(request: wire.Request, account: str) -> Fault | None:
     """Give the first rule that hits this call, and count it."""
     with _lock:

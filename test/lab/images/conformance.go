@@ -178,8 +178,16 @@ func repositoryList(registry, version string, references []reference) string {
 	return strings.Join(slices.Sorted(maps.Keys(lines)), "")
 }
 
-// shell has the applets of busybox. sh is bash: that of busybox drops variables whose names are not names of a shell, which
-// pods may have. wget is that of GNU: see busybox in table.go.
+// sh is that of busybox, for its messages. Debian's build of it drops environment variables whose names are not names of a shell,
+// which pods may have: with such a variable, bash runs instead.
+const sh = `#!/bin/bash
+while IFS= read -r -d '' variable; do
+	[[ ${variable%%=*} =~ ^[A-Za-z_][A-Za-z0-9_]*$ ]] || exec -a "$0" /bin/bash "$@"
+done </proc/self/environ
+exec -a "$0" /bin/busybox "$@"
+`
+
+// shell has the applets of busybox. wget is that of GNU: see busybox in table.go.
 func shell(ctx context.Context, w *workshop) ([]file, error) {
 	tree, err := w.conformance()
 	if err != nil {
@@ -191,10 +199,10 @@ func shell(ctx context.Context, w *workshop) ([]file, error) {
 		return nil, err
 	}
 	all := links("/bin", "busybox", applets...)
-	for _, of := range []string{"busybox", "bash", "wget"} {
+	for _, of := range []string{"busybox", "bash", "sh", "wget"} {
 		delete(all, path.Join("/bin", of))
 	}
-	all["/bin/sh"], all["/usr/bin/env"] = "bash", "../../bin/busybox"
+	all["/usr/bin/env"] = "../../bin/busybox"
 	files, err := tree.layer(programs, all)
 	if err != nil {
 		return nil, err
@@ -203,6 +211,7 @@ func shell(ctx context.Context, w *workshop) ([]file, error) {
 		files = append(files, file{path: dir, mode: os.ModeDir | 0o755})
 	}
 	return append(files,
+		file{path: "/bin/sh", text: sh, mode: 0o755},
 		file{path: "/tmp", mode: os.ModeDir | os.ModeSticky | 0o777},
 		file{path: "/var/tmp", mode: os.ModeDir | os.ModeSticky | 0o777},
 		file{path: "/var/run", link: "../run", mode: 0o777},

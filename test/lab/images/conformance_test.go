@@ -4,8 +4,11 @@ import (
 	"archive/tar"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
@@ -119,5 +122,29 @@ func TestTextsAreInTheKeyOfALayer(t *testing.T) {
 	layerOf(t, s, file{path: "/etc/text", text: "two", mode: 0o644})
 	if digest(t, layerOf(t, s, file{path: "/etc/text", text: "one", mode: 0o644})) != one {
 		t.Error("a layer with another text is taken from the cache")
+	}
+}
+
+// A pod may have variables that busybox would drop. The messages of all others are those of busybox.
+func TestShellOfTheTestsKeepsAllVariables(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("needs bash")
+	}
+	dir := t.TempDir()
+	busybox, shell := filepath.Join(dir, "busybox"), filepath.Join(dir, "sh")
+	text := strings.NewReplacer("/bin/busybox", busybox, "/bin/bash", bash).Replace(sh)
+	for path, text := range map[string]string{busybox: "#!" + bash + "\necho busybox \"$@\"\n", shell: text} {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for variable, want := range map[string]string{"data_1=x": "busybox -c env", "data-1=x": "data-1=x"} {
+		cmd := exec.Command(shell, "-c", "env")
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), variable}
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("with %s, the shell prints %q, want %q: %v", variable, out, want, err)
+		}
 	}
 }

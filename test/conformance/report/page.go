@@ -39,11 +39,7 @@ func Page(versions []string, reports []*Report) string {
 		fmt.Fprintf(&out, "\n## Kubernetes %s\n\n", version)
 		i := slices.IndexFunc(reports, func(r *Report) bool { return r.Version == version })
 		if i < 0 {
-			out.WriteString("`make conformance` has not run for this version yet.")
-			if version == byHandVersion {
-				out.WriteString(byHand)
-			}
-			out.WriteString("\n")
+			out.WriteString("`make conformance` has not run for this version yet.\n")
 			continue
 		}
 		reports[i].section(&out)
@@ -82,12 +78,6 @@ func count(n int, what string) string {
 	}
 	return fmt.Sprint(n, " ", what)
 }
-
-// byHand is the run before there was a command. It has no report.
-const (
-	byHandVersion = "1.36.3"
-	byHand        = " The last run was one by hand, on 2026-11-22, at commit 0ff46a5, on a hosted cluster\nwith two workers: 444 of the 446 specs ran, and all of them passed, six of these after the images of the tests or the lab were mended. The\nother two, of taints with `NoExecute`, were not run."
-)
 
 const pageHead = `<!-- Written by: go run ./test/conformance -page. -->
 

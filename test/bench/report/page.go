@@ -130,7 +130,7 @@ const pageHead = `<!-- Written by: go run ./test/bench -page. -->
 # Benchmarks
 
 What the operators and hosted control planes cost: time, CPU, memory, writes, calls of AWS. Each figure has the goal of this project, and the
-figure of other projects where somebody measured one. One command measures all of it on your machine:
+figure of other projects where there is one. One command measures all of it on your machine:
 
 ` + "```bash" + `
 make bench

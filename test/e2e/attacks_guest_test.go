@@ -9,10 +9,12 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,18 +50,20 @@ func (h *hosted) guest(token string) client.Client {
 }
 
 // managementNetworks are the networks of the nodes, pods and Services of the lab.
-const managementNetworks = "{10.55.16.0/20,10.55.48.0/20,10.55.80.0/20," + cluster.PodNetwork + "," + cluster.ServiceNetwork + "}"
+var managementNetworks = []string{"10.55.16.0/20", "10.55.48.0/20", "10.55.80.0/20", cluster.PodNetwork, cluster.ServiceNetwork}
 
 // blockNetworks sets the networks that the installation blocks for control planes, and waits until the NetworkPolicy of this one
 // has, or no longer has, the network of pods.
-func (h *hosted) blockNetworks(networks string, blocked bool) {
+func (h *hosted) blockNetworks(networks ...string) {
 	h.t.Helper()
 	ctx := context.WithoutCancel(h.t.Context())
-	_, err := on.Upgrade(ctx, "--reuse-values", "--set", "controlPlaneEgress.blockedCIDRs="+networks)
+	list, err := json.Marshal(append([]string{}, networks...))
+	h.must(err)
+	_, err = on.Upgrade(ctx, "--reuse-values", "--set-json", "controlPlaneEgress.blockedCIDRs="+string(list))
 	h.must(err)
 	h.eventuallyIn(ctx, "the blocked networks have changed", func(ctx context.Context) error {
 		policy, err := on.Kubectl(ctx, on.Kubeconfig, "", "get", "networkpolicy", "-n", h.namespace(), "management-kas", "-o", "yaml")
-		if err == nil && strings.Contains(policy, cluster.PodNetwork) != blocked {
+		if err == nil && strings.Contains(policy, cluster.PodNetwork) != slices.Contains(networks, cluster.PodNetwork) {
 			err = errors.New(policy)
 		}
 		return err
@@ -70,9 +74,9 @@ func (h *hosted) blockNetworks(networks string, blocked bool) {
 // an open and a closed port differ, the API server is a port scanner. The installation blocks these networks.
 func (h *hosted) attackWebhook() {
 	node := h.podOf(names.Etcd).Status.HostIP
-	h.blockNetworks(managementNetworks, true)
+	h.blockNetworks(managementNetworks...)
 	// Other scenarios need them: control planes whose API server is published by a node port connect to it.
-	h.t.Cleanup(func() { h.blockNetworks("{}", false) })
+	h.t.Cleanup(func() { h.blockNetworks() })
 	answers := map[string]string{}
 	for what, url := range map[string]string{
 		"an open port":  "https://" + node + ":10250/",

@@ -39,11 +39,11 @@ func TestNodePorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := on.Status(t.Context())
+	// The machines of the lab include those of hosted clusters.
+	address, err := on.Kubectl(t.Context(), on.Kubeconfig, "", "get", "nodes", "-o", `jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}`)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(address, err)
 	}
-	address := status.Machines[0].Address
 	h := readHosted(t, string(sample), map[string]string{"RELEASE_IMAGE": release(t, on.Versions[0]), "NODE_ADDRESS": address})
 	h.create()
 	h.available()

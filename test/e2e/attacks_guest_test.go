@@ -52,12 +52,12 @@ func (h *hosted) guest(token string) client.Client {
 // managementNetworks are the networks of the nodes, pods and Services of the lab.
 var managementNetworks = []string{"10.55.16.0/20", "10.55.48.0/20", "10.55.80.0/20", cluster.PodNetwork, cluster.ServiceNetwork}
 
-// blockNetworks sets the networks that the installation blocks for control planes, and waits until the NetworkPolicy of this one
-// has, or no longer has, the network of pods.
+// blockNetworks sets the networks that the installation blocks for control planes, none by default, and waits until the
+// NetworkPolicy of this one has, or no longer has, the network of pods.
 func (h *hosted) blockNetworks(networks ...string) {
 	h.t.Helper()
 	ctx := context.WithoutCancel(h.t.Context())
-	list, err := json.Marshal(append([]string{}, networks...))
+	list, err := json.Marshal(append([]string{}, networks...)) // [] without networks, not null
 	h.must(err)
 	_, err = on.Upgrade(ctx, "--reuse-values", "--set-json", "controlPlaneEgress.blockedCIDRs="+string(list))
 	h.must(err)
@@ -75,7 +75,7 @@ func (h *hosted) blockNetworks(networks ...string) {
 func (h *hosted) attackWebhook() {
 	node := h.podOf(names.Etcd).Status.HostIP
 	h.blockNetworks(managementNetworks...)
-	// Other scenarios need them: control planes whose API server is published by a node port connect to it.
+	// Other scenarios need them: a control plane connects to the node port of its API server.
 	h.t.Cleanup(func() { h.blockNetworks() })
 	answers := map[string]string{}
 	for what, url := range map[string]string{

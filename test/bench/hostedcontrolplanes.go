@@ -73,9 +73,10 @@ func hostedControlPlaneLivesRows(single *labLives) []report.Row {
 			report.Within("writes of the operators to the management cluster until then", 60, "", single.writes...).Earlier("124").
 				With(kamaji("63 to 71")).WithDetail("%s", single.last).
 				WhatWasTried("statuses are written every two seconds if no program waits for them (decision 0065), and the certificates of one program share a Secret (decision 0075)."),
-			report.Within("deletion: until the last pod is gone", 4, "s", single.podsGone...).Earlier("3.5 s").With(kamaji("2 to 4 s, or 33 s")),
+			report.Within("deletion: until the last pod is gone", 4, "s", single.podsGone...).Earlier("3.5 s").With(kamaji("2 to 4 s, or 33 s")).
+				WhatWasTried("pods are deleted without a grace period, all at once. kube-apiserver ends last."),
 			report.Within("deletion: until everything is gone", 8, "s", single.gone...).Earlier("20 s").
-				WhatWasTried("nothing yet."),
+				WhatWasTried("the operator is stopped before its namespace is deleted. Kubernetes waits for five seconds until it empties a namespace, and for five more because the volume claim of etcd is still there then; it could be deleted before."),
 		},
 	}}
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/machine"
 	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 )
 
@@ -21,11 +22,11 @@ func (c *Cloud) Discover(ctx context.Context) (_ *rg.Graph, kept []string, _ err
 	var foreignRole, foreignProfile error
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		instances, err = c.instances(groupCtx)
+		instances, err = c.machines.Instances(groupCtx, c.name())
 		return err
 	})
 	group.Go(func() (err error) {
-		groups, err = c.groups(groupCtx)
+		groups, err = c.machines.Groups(groupCtx, c.name())
 		return err
 	})
 	group.Go(func() (err error) {
@@ -47,7 +48,7 @@ func (c *Cloud) Discover(ctx context.Context) (_ *rg.Graph, kept []string, _ err
 	var nodes []*rg.Node
 	var below []string // what an instance uses
 	for _, g := range groups {
-		n := existing("Security group", aws.ToString(g.GroupName), groupID(g))
+		n := existing("Security group", aws.ToString(g.GroupName), aws.ToString(g.GroupId))
 		n.Delete = func(ctx context.Context, _ rg.Observed) error {
 			_, err := c.writer.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: g.GroupId})
 			return err
@@ -64,7 +65,7 @@ func (c *Cloud) Discover(ctx context.Context) (_ *rg.Graph, kept []string, _ err
 		nodes, below = append(nodes, profileNode), append(below, profileNode.ID)
 	}
 	for _, i := range instances {
-		if state(i) == types.InstanceStateNameTerminated {
+		if machine.Terminated(i) {
 			continue
 		}
 		n := c.running(i)
@@ -84,24 +85,25 @@ func existing(kind, name, id string) *rg.Node {
 
 // running is an instance that is terminated, and read until it is gone: its group is in use until then.
 func (c *Cloud) running(i types.Instance) *rg.Node {
-	n := existing("Instance", c.name(), instanceID(i))
+	id := aws.ToString(i.InstanceId)
+	n := existing("Instance", c.name(), id)
 	n.SlowDeletion = true
 	n.Read = func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
 		if l.Fresh {
-			now, err := c.instances(ctx)
+			now, err := c.machines.Instances(ctx, c.name())
 			if err != nil {
 				return rg.Observed{}, err
 			}
 			if !slices.ContainsFunc(now, func(other types.Instance) bool {
-				return instanceID(other) == instanceID(i) && state(other) != types.InstanceStateNameTerminated
+				return aws.ToString(other.InstanceId) == id && !machine.Terminated(other)
 			}) {
 				return rg.Observed{}, nil
 			}
 		}
-		return rg.Observed{ID: instanceID(i)}, nil
+		return rg.Observed{ID: id}, nil
 	}
 	n.Delete = func(ctx context.Context, _ rg.Observed) error {
-		_, err := c.writer.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{instanceID(i)}})
+		_, err := c.writer.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
 		if awsx.IsNotFound(err) {
 			return nil
 		}

@@ -85,3 +85,40 @@ func TestNetworkOfAllAccounts(t *testing.T) {
 		t.Error("the interface of a terminated instance is left")
 	}
 }
+
+func TestInterfaceOfANATGatewayBelongsToAWS(t *testing.T) {
+	customer, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{
+		Account: emulator.NewAccount(), Name: "nat", InfraID: "nat-1", Issuer: "https://issuer.example.test", Internet: true,
+	})
+	must(t, err)
+	client := ec2.NewFromConfig(emulator.Config(customer.Account))
+	gateways := ok(client.DescribeNatGateways(t.Context(), &ec2.DescribeNatGatewaysInput{}))(t).NatGateways
+	equal(t, "gateways", len(gateways), 1)
+	interfaces := ok(client.DescribeNetworkInterfaces(t.Context(), &ec2.DescribeNetworkInterfacesInput{
+		Filters: []types.Filter{filter("subnet-id", *gateways[0].SubnetId)},
+	}))(t).NetworkInterfaces
+	equal(t, "interfaces", len(interfaces), 1)
+	equal(t, "type", interfaces[0].InterfaceType, "nat_gateway")
+	equal(t, "managed by AWS", aws.ToBool(interfaces[0].RequesterManaged), true)
+}
+
+func TestAddressIsNotGivenTwice(t *testing.T) {
+	customer, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{
+		Account: emulator.NewAccount(), Name: "address", InfraID: "address-1", Issuer: "https://issuer.example.test",
+	})
+	must(t, err)
+	client := ec2.NewFromConfig(emulator.Config(customer.Account))
+	address := netip.MustParsePrefix(customer.Subnets[0].CIDR).Addr().As4()
+	address[3] += 10
+	in := &ec2.RunInstancesInput{
+		ImageId: aws.String(awsemulator.ImageAMD64), InstanceType: types.InstanceTypeM5Large, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{{
+			DeviceIndex: aws.Int32(0), SubnetId: &customer.Subnets[0].ID, PrivateIpAddress: aws.String(netip.AddrFrom4(address).String()),
+		}},
+	}
+	first := ok(client.RunInstances(t.Context(), in))(t).Instances[0]
+	equal(t, "address", *first.PrivateIpAddress, netip.AddrFrom4(address).String())
+	in.ClientToken = nil // the SDK has set one
+	_, err = client.RunInstances(t.Context(), in)
+	refused(t, err, "InvalidIPAddress.InUse")
+}

@@ -337,6 +337,10 @@ func TestThreeZonesAreCreatedUnchangedByASecondRunAndDeletedWithoutLeftovers(t *
 	if code := u.run(destroyInfra("--plan")...); code != cli.Changes || len(u.writes) > 0 {
 		t.Errorf("destroy --plan: exit code %d, writes %v", code, u.writes)
 	}
+	// The interfaces of the NAT gateways are those of AWS.
+	if text := u.out.String() + u.err.String(); strings.Contains(text, "Network interface") {
+		t.Errorf("destroy --plan lists interfaces as left behind:\n%s", text)
+	}
 	u.must(destroyIAM()...)
 	u.must(destroyInfra()...)
 	if left := u.owned(); len(left) > 0 {

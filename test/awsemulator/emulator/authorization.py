@@ -105,6 +105,7 @@ _EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
     "DeleteVpcEndpointServiceConfigurations": {"vpc-endpoint-service": ("ServiceId",)},
     "DeleteVpcEndpoints": {"vpc-endpoint": ("VpcEndpointId",)},
     "DetachInternetGateway": {"internet-gateway": ("InternetGatewayId",), "vpc": ("VpcId",)},
+    "DescribeInstanceAttribute": {"instance": ("InstanceId",)},
     "DescribeNetworkInterfaceAttribute": {"network-interface": ("NetworkInterfaceId",)},
     "DescribeVpcEndpointServicePermissions": {"vpc-endpoint-service": ("ServiceId",)},
     "GetConsoleOutput": {"instance": ("InstanceId",)},

@@ -10,7 +10,9 @@ from moto.core.responses import ActionResult
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.dhcp_options import DHCPOptionsSet
 from moto.ec2.models.elastic_network_interfaces import NetworkInterface, NetworkInterfaceBackend
+from moto.ec2.models.nat_gateways import NatGateway
 from moto.ec2.models.security_groups import SecurityGroupRule
+from moto.ec2.models.subnets import Subnet
 from moto.ec2.models.vpcs import VPC
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import generic_filter
@@ -30,9 +32,19 @@ def _create_network_interface(
     where = self.get_subnet(subnet) if isinstance(subnet, str) else subnet
     given = private_ip_address if isinstance(private_ip_address, str) else next(iter(private_ip_address or []), "")
     outside = given and ipaddress.ip_address(given) not in where.cidr
+    if given and any(given == eni.private_ip_address for eni in self.enis.values() if eni.subnet.id == where.id):
+        raise refuse("InvalidIPAddress.InUse", f"Address {given} is in use.")
     if outside or not (private_ip_address or (args and args[0]) or kwargs.get("private_ip_addresses")):
         private_ip_address = _unused(self, where)
     return original(self, subnet, private_ip_address, *args, **kwargs)
+
+
+@wrap(Subnet, "request_ip")
+def _request_ip(original: Any, self: Subnet, ip: str, instance: Any) -> None:
+    # moto answers with a failure of its own.
+    if ip in self._subnet_ips:
+        raise refuse("InvalidIPAddress.InUse", f"Address {ip} is in use.")
+    original(self, ip, instance)
 
 
 def _unused(backend: EC2Backend, subnet: Any) -> str:
@@ -66,6 +78,15 @@ def _create_route(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) ->
     if nat_gateway and nat_gateway not in self.nat_gateways:
         raise refuse("InvalidNatGatewayID.NotFound", f"The NAT gateway '{nat_gateway}' does not exist")
     return original(self, *args, **kwargs)
+
+
+@wrap(NatGateway, "__init__")
+def _init_nat_gateway(original: Any, self: NatGateway, *args: Any, **kwargs: Any) -> None:
+    # AWS manages the interface of a gateway: it disappears with the gateway, and nothing else can delete it.
+    original(self, *args, **kwargs)
+    self._eni.interface_type = "nat_gateway"
+    self._eni.requester_managed = True
+    self._eni.description = f"Interface for NAT Gateway {self.id}"
 
 
 idempotency.remember("create_nat_gateway")

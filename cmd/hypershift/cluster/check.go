@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
+	awsinfra "github.com/hosted-control-planes/hypershift/internal/awsx/infra"
+	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+)
+
+// check makes all checks that are possible before anything exists in AWS: those of the specs, those of the operator, and with a dry
+// run those of the API server.
+func (o *createOptions) check(ctx context.Context, env operation.Environment, m *management.API) error {
+	draft := o.cluster
+	if o.infraJSON == "" {
+		spec := o.exampleNetwork()
+		if err := operation.Check(spec.Validate()); err != nil {
+			return err
+		}
+		draft.Infra = clustermanifests.ExampleInfra(spec)
+	}
+	if o.iamJSON == "" {
+		spec := clustermanifests.ExampleIAM(o.roles)
+		if err := operation.Check(spec.Validate()); err != nil {
+			return err
+		}
+		draft.IAM = clusteriam.NewOutput(spec)
+	}
+	if len(o.cluster.EncryptionKey) == 0 {
+		key, err := clustermanifests.NewEncryptionKey()
+		if err != nil {
+			return err
+		}
+		o.cluster.EncryptionKey, draft.EncryptionKey = key, key
+	}
+	if err := operation.Check(draft.Validate()); err != nil {
+		return err
+	}
+	return dryRun(ctx, env, m, draft.Objects(), o.network.InfraID, o.Plan)
+}
+
+// exampleNetwork is the network with a zone, if only AWS knows which zones exist.
+func (o *createOptions) exampleNetwork() awsinfra.Spec {
+	spec := o.network
+	if len(spec.Zones) == 0 {
+		spec.Zones = []string{spec.Region + "a"}
+	}
+	return spec
+}
+
+// dryRun lets the API server check the objects: the rules of its CRDs, its admission, and the permissions of the user. The namespace
+// is created, because no object can be checked without it.
+func dryRun(ctx context.Context, env operation.Environment, m *management.API, objects []client.Object, infraID string, planned bool) error {
+	var errs []error
+	for _, obj := range objects {
+		var options []client.CreateOption
+		namespace, isNamespace := obj.(*corev1.Namespace)
+		if !isNamespace || planned {
+			options = append(options, client.DryRunAll)
+		}
+		err := client.WithFieldValidation(m.Client, metav1.FieldValidationStrict).Create(ctx, obj.DeepCopyObject().(client.Object), options...)
+		switch {
+		case err == nil && isNamespace && planned:
+			fmt.Fprintf(env.Err, "namespace %s does not exist: the API server has not checked the objects\n", namespace.Name)
+			return nil
+		case err == nil, isNamespace && apierrors.IsAlreadyExists(err):
+		case apierrors.IsAlreadyExists(err):
+			if err := conflict(ctx, m, obj, infraID); err != nil {
+				return err
+			}
+		case isNamespace && apierrors.IsForbidden(err):
+			// The user may have a namespace and no right to create one.
+			if getErr := m.Get(ctx, client.ObjectKeyFromObject(obj), &corev1.Namespace{}); getErr != nil {
+				return fmt.Errorf("creating namespace %s: %w", namespace.Name, err)
+			}
+		case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+			errs = append(errs, &operation.UsageError{Err: fmt.Errorf("the API server rejects %s: %w", title(obj), err)})
+		default:
+			return fmt.Errorf("checking %s: %w", title(obj), err)
+		}
+	}
+	return errors.Join(errs...)
+}

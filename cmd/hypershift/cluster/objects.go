@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+)
+
+// createObject creates an object, and keeps one that an earlier run or the user has created.
+func (o *createOptions) createObject(ctx context.Context, env operation.Environment, m *management.API, obj client.Object) error {
+	err := m.Create(ctx, obj.DeepCopyObject().(client.Object))
+	switch _, isNamespace := obj.(*corev1.Namespace); {
+	case err == nil:
+		fmt.Fprintf(env.Err, "created %s\n", title(obj))
+		return nil
+	case isNamespace && (apierrors.IsForbidden(err) || apierrors.IsAlreadyExists(err)):
+		// The user may have a namespace and no right to create one. The next object shows whether it exists.
+		return nil
+	case !apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("creating %s: %w", title(obj), err)
+	}
+	if err := conflict(ctx, m, obj, o.network.InfraID); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Err, "%s exists, and is not changed\n", title(obj))
+	return nil
+}
+
+// conflict returns an error if an existing object belongs to another cluster.
+func conflict(ctx context.Context, m *management.API, obj client.Object, infraID string) error {
+	existing := obj.DeepCopyObject().(client.Object)
+	if err := m.Get(ctx, client.ObjectKeyFromObject(obj), existing); err != nil {
+		return fmt.Errorf("reading %s: %w", title(obj), err)
+	}
+	if hc, ok := existing.(*hyperv1.HostedCluster); ok && hc.Spec.InfraID != infraID {
+		return fmt.Errorf("%s exists with infra ID %s, not %s: someone has created it meanwhile", title(obj), hc.Spec.InfraID, infraID)
+	}
+	if other := existing.GetLabels()[clustermanifests.InfraIDLabel]; other != "" && other != infraID {
+		return fmt.Errorf("%s exists and belongs to infra ID %s, not %s: delete it, and run the same command again", title(obj), other, infraID)
+	}
+	return nil
+}
+
+func title(obj client.Object) string {
+	kind := obj.GetObjectKind().GroupVersionKind().Kind
+	if obj.GetNamespace() == "" {
+		return kind + " " + obj.GetName()
+	}
+	return kind + " " + obj.GetNamespace() + "/" + obj.GetName()
+}

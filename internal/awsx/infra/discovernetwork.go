@@ -1,0 +1,173 @@
+package infra
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+)
+
+func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, error) {
+	var all []found
+	vpcs, err := c.vpcs.Get(ctx, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range vpcs {
+		id := aws.ToString(v.VpcId)
+		all = append(all, found{kind: "vpc", id: id, name: tagsOf(v.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+			_, err := c.ec2Writer.DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: aws.String(id)})
+			return err
+		}})
+	}
+	options, err := c.dhcp.Get(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, d := range options {
+		id := aws.ToString(d.DhcpOptionsId)
+		all = append(all, found{kind: "dhcp-options", id: id, delete: func(ctx context.Context) error {
+			_, err := c.ec2Writer.DeleteDhcpOptions(ctx, &ec2.DeleteDhcpOptionsInput{DhcpOptionsId: aws.String(id)})
+			return err
+		}})
+	}
+	gateways, err := c.gateways.Get(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, g := range gateways {
+		all = append(all, found{kind: "internet-gateway", id: aws.ToString(g.InternetGatewayId), name: tagsOf(g.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+			for _, a := range g.Attachments {
+				_, err := c.ec2Writer.DetachInternetGateway(ctx, &ec2.DetachInternetGatewayInput{InternetGatewayId: g.InternetGatewayId, VpcId: a.VpcId})
+				if err != nil && !awsx.IsNotFound(err) && awsx.Code(err) != "Gateway.NotAttached" {
+					return err
+				}
+			}
+			_, err := c.ec2Writer.DeleteInternetGateway(ctx, &ec2.DeleteInternetGatewayInput{InternetGatewayId: g.InternetGatewayId})
+			return err
+		}})
+	}
+	subnets, err := c.subnets.Get(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range subnets {
+		all = append(all, found{kind: "subnet", id: aws.ToString(s.SubnetId), name: tagsOf(s.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+			_, err := c.ec2Writer.DeleteSubnet(ctx, &ec2.DeleteSubnetInput{SubnetId: s.SubnetId})
+			return err
+		}})
+	}
+	addresses, err := c.addresses.Get(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, a := range addresses {
+		all = append(all, found{kind: "address", id: aws.ToString(a.AllocationId), name: tagsOf(a.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+			_, err := c.ec2Writer.ReleaseAddress(ctx, &ec2.ReleaseAddressInput{AllocationId: a.AllocationId})
+			return err
+		}})
+	}
+	nats, err := c.nats.Get(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range nats {
+		if n.State == types.NatGatewayStateDeleted {
+			continue
+		}
+		id := natID(n)
+		all = append(all, found{kind: "nat-gateway", id: id, name: tagsOf(n.Tags)[awsx.NameTag],
+			delete: func(ctx context.Context) error {
+				_, err := c.ec2Writer.DeleteNatGateway(ctx, &ec2.DeleteNatGatewayInput{NatGatewayId: aws.String(id)})
+				return err
+			},
+			gone: func(ctx context.Context) (bool, error) {
+				now, err := c.nats.Get(ctx, true)
+				return !slices.ContainsFunc(now, func(n types.NatGateway) bool {
+					return natID(n) == id && n.State != types.NatGatewayStateDeleted
+				}), err
+			},
+		})
+	}
+	tables, err := c.tables.Get(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, t := range tables {
+		all = append(all, found{kind: "route-table", id: tableID(t), name: tagsOf(t.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+			return c.deleteTable(ctx, aws.ToString(t.VpcId), tableID(t))
+		}})
+	}
+	endpoints, err := c.endpoints.Get(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range endpoints {
+		if state := strings.ToLower(string(e.State)); state == "deleted" {
+			continue
+		}
+		id := endpointID(e)
+		all = append(all, found{kind: "endpoint", id: id, name: aws.ToString(e.ServiceName),
+			delete: func(ctx context.Context) error {
+				answer, err := c.ec2Writer.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{id}})
+				if err != nil {
+					return err
+				}
+				for _, u := range answer.Unsuccessful {
+					if u.Error != nil && !strings.Contains(aws.ToString(u.Error.Code), "NotFound") {
+						return fmt.Errorf("%s: %s", aws.ToString(u.Error.Code), aws.ToString(u.Error.Message))
+					}
+				}
+				return nil
+			},
+			gone: func(ctx context.Context) (bool, error) {
+				now, err := c.endpoints.Get(ctx, true)
+				return !slices.ContainsFunc(now, func(e types.VpcEndpoint) bool {
+					return endpointID(e) == id && strings.ToLower(string(e.State)) != "deleted"
+				}), err
+			},
+		})
+	}
+	return all, nil, nil
+}
+
+// deleteTable deletes a route table. AWS does not delete the main one of a VPC: the table that was the main one at the start,
+// which disappears with the VPC, becomes it again.
+func (c *Cloud) deleteTable(ctx context.Context, vpc, id string) error {
+	tables, err := c.routeTables(ctx, []types.Filter{filter("vpc-id", vpc)})
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if tableID(t) != id {
+			continue
+		}
+		for _, a := range t.Associations {
+			switch {
+			case aws.ToBool(a.Main):
+				i := slices.IndexFunc(tables, func(t types.RouteTable) bool { return !c.owner.Owns(tagsOf(t.Tags)) })
+				if i < 0 {
+					return nil // it disappears with the VPC
+				}
+				// The association is replaced by another one if a call of an earlier command was carried out just now. That error is
+				// not about the table: it would count as deleted.
+				if _, err := c.makeMain(ctx, vpc, tableID(tables[i])); err != nil && !awsx.IsNotFound(err) {
+					return err
+				}
+			case a.RouteTableAssociationId != nil:
+				_, err := c.ec2Writer.DisassociateRouteTable(ctx, &ec2.DisassociateRouteTableInput{AssociationId: a.RouteTableAssociationId})
+				if err != nil && !awsx.IsNotFound(err) {
+					return err
+				}
+			}
+		}
+	}
+	_, err = c.ec2Writer.DeleteRouteTable(ctx, &ec2.DeleteRouteTableInput{RouteTableId: aws.String(id)})
+	return err
+}

@@ -159,9 +159,9 @@ func (c Cluster) platform() *hyperv1.AWSPlatformSpec {
 		CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{
 			VPC: c.Infra.VPCID,
 		},
+		// The other roles of `create iam aws` are for programs that releases of Kubernetes do not have.
 		RolesRef: hyperv1.AWSRolesRef{
-			IngressARN: hyperv1.RoleARN(roles.IngressARN), ImageRegistryARN: hyperv1.RoleARN(roles.ImageRegistryARN),
-			StorageARN: hyperv1.RoleARN(roles.StorageARN), NetworkARN: hyperv1.RoleARN(roles.NetworkARN),
+			StorageARN:              hyperv1.RoleARN(roles.StorageARN),
 			KubeCloudControllerARN:  hyperv1.RoleARN(roles.KubeCloudControllerARN),
 			NodePoolManagementARN:   hyperv1.RoleARN(roles.NodePoolManagementARN),
 			ControlPlaneOperatorARN: hyperv1.RoleARN(roles.ControlPlaneOperatorARN),
@@ -188,7 +188,8 @@ func (c Cluster) platform() *hyperv1.AWSPlatformSpec {
 }
 
 func (c Cluster) dns() hyperv1.DNSSpec {
-	d := hyperv1.DNSSpec{BaseDomain: c.Infra.BaseDomain, PublicZoneID: c.Infra.PublicZoneID, PrivateZoneID: c.Infra.PrivateZoneID}
+	// The ids of the zones have no effect: external-dns finds the public one, and the control plane has one of its own.
+	d := hyperv1.DNSSpec{BaseDomain: c.Infra.BaseDomain}
 	switch prefix := c.Infra.BaseDomainPrefix; prefix {
 	case "":
 	case infra.NoPrefix:

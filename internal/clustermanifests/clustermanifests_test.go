@@ -76,6 +76,28 @@ func TestPublicNodesHavePublicAddresses(t *testing.T) {
 	}
 }
 
+// Otherwise each cluster of the command line has the condition SupportedFields False.
+func TestNoFieldIsWithoutEffect(t *testing.T) {
+	full := valid()
+	full.ExternalDNSDomain, full.KubeAPIServerDNSName, full.PausedUntil = "d.com", "api.d.com", "true"
+	full.Infra.ProxyAddr, full.AutoNode, full.Infra.BaseDomainPrefix = "http://10.0.0.10:3128", true, infra.NoPrefix
+	full.IAM.KarpenterRoleARN = full.IAM.Roles.NodePoolManagementARN
+	full.SSHPublicKey, full.TrustBundle = []byte("ssh-ed25519 AAAA"), []byte("certificate")
+	full.NodeSelector, full.PodLabels = map[string]string{"a": "b"}, map[string]string{"a": "b"}
+	shared := valid()
+	shared.IAM.SharedControlPlaneRoleARN, shared.IAM.SharedIngressRoleARN = shared.IAM.Roles.StorageARN, shared.IAM.Roles.StorageARN
+	for name, c := range map[string]Cluster{"required flags": valid(), "all flags but --fips": full, "a shared VPC": shared} {
+		if fields := c.HostedCluster().NotActedOn(); len(fields) > 0 {
+			t.Errorf("%s: %v", name, fields)
+		}
+		for _, np := range c.NodePools() {
+			if fields := np.NotActedOn(); len(fields) > 0 {
+				t.Errorf("%s: NodePool: %v", name, fields)
+			}
+		}
+	}
+}
+
 func TestAKMSKeyNeedsNoSecret(t *testing.T) {
 	c := valid()
 	c.IAM.KMSKeyARN, c.IAM.KMSProviderRoleARN = "arn:aws:kms:us-east-1:000000000000:key/k", "arn:aws:iam::000000000000:role/demo-x-kms-provider"

@@ -200,10 +200,7 @@ func (u *commandLineUser) describe(h *hosted, pools int) {
 		if err != nil {
 			return fmt.Errorf("hypershift describe cluster %s: %w\n%s", u.name, err, out)
 		}
-		isProblem := func(row string) bool {
-			// Some roles are for components that the release does not have.
-			return strings.Contains(row, " False ") && !strings.Contains(row, "[SupportedFields]")
-		}
+		isProblem := func(row string) bool { return strings.Contains(row, " False ") }
 		if strings.Count(out, "NodePool ") != pools || !strings.Contains(out, "VPCEndpoint vpce-") || slices.ContainsFunc(strings.Split(out, "\n"), isProblem) {
 			return fmt.Errorf("hypershift describe cluster %s prints\n%s", u.name, out)
 		}

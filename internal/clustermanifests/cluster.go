@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,6 +108,7 @@ func (c Cluster) HostedCluster() *hyperv1.HostedCluster {
 			DNS:                              c.dns(),
 			Networking:                       c.networking(),
 			Etcd:                             c.etcd(),
+			Configuration:                    c.configuration(),
 			Services:                         c.services(),
 			PullSecret:                       corev1.LocalObjectReference{Name: c.pullSecretName()},
 			SecretEncryption:                 c.encryption(),
@@ -199,6 +201,18 @@ func (c Cluster) dns() hyperv1.DNSSpec {
 		d.BaseDomainPrefix = &prefix
 	}
 	return d
+}
+
+// configuration has the proxy of a network without NAT gateways.
+func (c Cluster) configuration() *hyperv1.ClusterConfiguration {
+	if c.Infra.ProxyAddr == "" && c.Infra.SecureProxyAddr == "" {
+		return nil
+	}
+	proxy := &configv1.ProxySpec{HTTPProxy: c.Infra.ProxyAddr, HTTPSProxy: cmp.Or(c.Infra.SecureProxyAddr, c.Infra.ProxyAddr)}
+	if c.Infra.ProxyCA != "" {
+		proxy.TrustedCA.Name = c.proxyCAName()
+	}
+	return &hyperv1.ClusterConfiguration{Proxy: proxy}
 }
 
 func (c Cluster) networking() hyperv1.ClusterNetworking {

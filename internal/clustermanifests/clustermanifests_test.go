@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -73,6 +74,40 @@ func TestPublicNodesHavePublicAddresses(t *testing.T) {
 	hc := c.HostedCluster()
 	if hc.Annotations[hyperv1.AWSMachinePublicIPsAnnotation] != "true" || hc.Annotations["example.com/team"] != "a" || len(c.Annotations) != 1 {
 		t.Errorf("annotations %v, input %v", hc.Annotations, c.Annotations)
+	}
+}
+
+func TestNodesUseTheProxyOfTheNetwork(t *testing.T) {
+	for name, c := range map[string]struct {
+		plain, secure, ca string
+		http, https       string
+		objects           int
+	}{
+		"no proxy":     {"", "", "", "", "", 0},
+		"a proxy":      {"http://10.0.0.10:3128", "", "", "http://10.0.0.10:3128", "http://10.0.0.10:3128", 0},
+		"one with TLS": {"http://10.0.0.10:3128", "https://10.0.0.10:3129", "certificate", "http://10.0.0.10:3128", "https://10.0.0.10:3129", 1},
+	} {
+		cluster := valid()
+		cluster.Infra.ProxyAddr, cluster.Infra.SecureProxyAddr, cluster.Infra.ProxyCA = c.plain, c.secure, c.ca
+		if errs := cluster.Validate(); len(errs) > 0 {
+			t.Error(name, errs)
+		}
+		var http, https, trusted string
+		if configuration := cluster.HostedCluster().Spec.Configuration; configuration != nil {
+			http, https, trusted = configuration.Proxy.HTTPProxy, configuration.Proxy.HTTPSProxy, configuration.Proxy.TrustedCA.Name
+		}
+		if http != c.http || https != c.https {
+			t.Errorf("%s: %s and %s", name, http, https)
+		}
+		found := 0
+		for _, object := range cluster.Objects() {
+			if cm, ok := object.(*corev1.ConfigMap); ok && cm.Name == trusted && cm.Data["ca-bundle.crt"] == c.ca && cm.Labels[DeletableLabel] == "true" {
+				found++
+			}
+		}
+		if found != c.objects {
+			t.Errorf("%s: %d ConfigMaps with the authority, trusted is %q", name, found, trusted)
+		}
 	}
 }
 

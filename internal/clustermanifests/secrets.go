@@ -35,6 +35,7 @@ func (c Cluster) pullSecretName() string    { return c.Name + "-pull-secret" }
 func (c Cluster) sshKeyName() string        { return c.Name + "-ssh-key" }
 func (c Cluster) encryptionKeyName() string { return c.Name + "-etcd-encryption-key" }
 func (c Cluster) trustBundleName() string   { return c.Name + "-user-ca-bundle" }
+func (c Cluster) proxyCAName() string       { return c.Name + "-proxy-ca" }
 
 // contents returns the objects to which the HostedCluster refers.
 func (c Cluster) contents() []client.Object {
@@ -46,13 +47,20 @@ func (c Cluster) contents() []client.Object {
 		objects = append(objects, c.secret(c.encryptionKeyName(), corev1.SecretTypeOpaque, encryptionKeyFile, c.EncryptionKey))
 	}
 	if len(c.TrustBundle) > 0 {
-		objects = append(objects, &corev1.ConfigMap{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-			ObjectMeta: c.deletable(c.trustBundleName()),
-			Data:       map[string]string{trustBundleFile: string(c.TrustBundle)},
-		})
+		objects = append(objects, c.bundle(c.trustBundleName(), string(c.TrustBundle)))
+	}
+	if c.Infra.ProxyCA != "" {
+		objects = append(objects, c.bundle(c.proxyCAName(), c.Infra.ProxyCA))
 	}
 	return objects
+}
+
+func (c Cluster) bundle(name, certificates string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: c.deletable(name),
+		Data:       map[string]string{trustBundleFile: certificates},
+	}
 }
 
 func (c Cluster) deletable(name string) metav1.ObjectMeta {

@@ -124,12 +124,13 @@ const (
 	exampleVPC     = "vpc-00000000000000000"
 	exampleSubnet  = "subnet-00000000000000000"
 	exampleZone    = "Z00000000000000000000"
+	exampleCA      = "known after the proxy is created"
 )
 
 // ExampleInfra returns the infrastructure of a spec with ids in place of those that AWS will choose, for checks before anything
 // exists.
 func ExampleInfra(s infra.Spec) infra.Output {
-	return infra.NewOutput(s, func(node string) string {
+	made := infra.NewOutput(s, func(node string) string {
 		switch node {
 		case infra.VPC:
 			return exampleVPC
@@ -138,6 +139,10 @@ func ExampleInfra(s infra.Spec) infra.Output {
 		}
 		return exampleSubnet
 	})
+	if s.SecureProxy {
+		made.ProxyCA = exampleCA
+	}
+	return made
 }
 
 // ExampleIAM completes a spec with ids in place of those that AWS will choose.

@@ -57,7 +57,7 @@ var foreignNames = set(`
 	TestUnreachableAPIServerIsReportedAsUnknown desiredX
 	publicAccessCidrs withOIDC enableNetworkPolicy kubeVersion
 	loadBalancerClass externalIPs imagePullSecrets failurePolicy
-	vpcID zones[].subnetID zones[0].subnetID zones[0].name profileName
+	vpcID zones[].subnetID zones[0].subnetID zones[0].name profileName proxyAddr secureProxyAddr proxyCA
 `)
 
 // foreignPaths are fields of Kubernetes and other projects.

@@ -388,6 +388,10 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 			func(*user) []string { return createInfra("us-east-1a") },
 			func(*user) []string { return destroyInfra() },
 		},
+		"infra with a proxy": {
+			func(*user) []string { return createInfra("us-east-1a", "--enable-secure-proxy") },
+			func(*user) []string { return destroyInfra() },
+		},
 		"iam": {
 			func(u *user) []string {
 				return u.createIAM("--vpc-id", "vpc-1", "--public-zone-id", "Z1", "--private-zone-id", "Z2", "--local-zone-id", "Z3")

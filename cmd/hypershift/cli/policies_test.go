@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -60,6 +61,9 @@ var withoutCall = map[string]map[string]string{
 		"iam:DetachRolePolicy": "for managed policies that another tool has attached",
 	},
 }
+
+// addedTo are policies that allow what a command needs in addition to another policy.
+var addedTo = map[string]string{"create-infra-proxy": "create-infra"}
 
 // A user with the policy of a command can run the command, and a policy allows nothing else.
 func TestPoliciesOfCommandsAreTheirCalls(t *testing.T) {
@@ -157,7 +161,11 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 	roles := map[string]string{}
 	as := func(command string) []string {
 		if roles[command] == "" {
-			text := strings.NewReplacer("${INFRA_ID}", "demo-x7k2p", "${OIDC_BUCKET}", bucket, "${NAME_PREFIX}", "hypershift").Replace(policyOf(command))
+			text := policyOf(command)
+			if base := addedTo[command]; base != "" {
+				text = joined(t, policyOf(base), text)
+			}
+			text = strings.NewReplacer("${INFRA_ID}", "demo-x7k2p", "${OIDC_BUCKET}", bucket, "${NAME_PREFIX}", "hypershift").Replace(text)
 			roles[command] = u.role("user-"+command, text)
 		}
 		return []string{"--role-arn", roles[command]}
@@ -187,6 +195,14 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 		t.Errorf("leftovers: exit code %d\n%s", code, u.err.String())
 	}
 	u.must(destroyIAM(as("destroy-iam")...)...)
+	u.must(destroyInfra(as("destroy-infra")...)...)
+
+	withProxy := createInfra("us-east-1a,us-east-1b", append(as("create-infra-proxy"), "--enable-secure-proxy", "--output-file", u.infraJSON())...)
+	for range 2 {
+		u.must(withProxy...)
+		u.changeNetwork()
+		u.changeProxy()
+	}
 	u.must(destroyInfra(as("destroy-infra")...)...)
 
 	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
@@ -231,7 +247,37 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 		slices.Sort(actions)
 		used[command] = slices.Compact(actions)
 	}
+	for command, base := range addedTo {
+		used[command] = slices.DeleteFunc(used[command], func(action string) bool {
+			// Tags are allowed for the types of resources that the actions of a policy create.
+			return action != "ec2:CreateTags" && (slices.Contains(used[base], action) || withoutCall[base][action] != "")
+		})
+	}
 	return used
+}
+
+// joined returns a policy that allows what both allow. Without policies, everything is allowed.
+func joined(t *testing.T, a, b string) string {
+	t.Helper()
+	if a == "" || b == "" {
+		return ""
+	}
+	var all policyDocument
+	for _, text := range []string{a, b} {
+		var document policyDocument
+		if err := json.Unmarshal([]byte(text), &document); err != nil {
+			t.Fatal(err)
+		}
+		all.Version, all.Statement = document.Version, append(all.Statement, document.Statement...)
+	}
+	for i := range all.Statement {
+		all.Statement[i].Sid = fmt.Sprintf("Statement%d", i)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // checkPrerequisites runs doctor. The API server of the test has only a HostedCluster, so that other checks fail.
@@ -261,8 +307,11 @@ func (u *user) changeNetwork() {
 	first, second := tables.RouteTables[0], tables.RouteTables[1]
 	gateways, err := e.DescribeInternetGateways(ctx, &ec2.DescribeInternetGatewaysInput{})
 	u.try(err)
-	_, err = e.ReplaceRoute(ctx, &ec2.ReplaceRouteInput{RouteTableId: first.RouteTableId, DestinationCidrBlock: aws.String("0.0.0.0/0"), GatewayId: gateways.InternetGateways[0].InternetGatewayId})
-	u.try(err)
+	// With a proxy, private subnets have no such route.
+	if len(made.ProxyAddr) == 0 {
+		_, err = e.ReplaceRoute(ctx, &ec2.ReplaceRouteInput{RouteTableId: first.RouteTableId, DestinationCidrBlock: aws.String("0.0.0.0/0"), GatewayId: gateways.InternetGateways[0].InternetGatewayId})
+		u.try(err)
+	}
 	for _, a := range first.Associations {
 		_, err = e.ReplaceRouteTableAssociation(ctx, &ec2.ReplaceRouteTableAssociationInput{AssociationId: a.RouteTableAssociationId, RouteTableId: second.RouteTableId})
 		u.try(err)
@@ -403,6 +452,7 @@ var changedBy = map[string][]string{
 	"DeleteSecurityGroup": {"security-group"}, "DeleteSubnet": {"subnet"}, "DeleteVpc": {"vpc"}, "DeleteVpcEndpoints": {"vpc-endpoint"},
 	"DetachInternetGateway": {"internet-gateway", "vpc"}, "DisassociateRouteTable": {"route-table", "subnet"}, "ReleaseAddress": {"elastic-ip"},
 	"RevokeSecurityGroupIngress": {"security-group"}, "TerminateInstances": {"instance"},
+	"AuthorizeSecurityGroupIngress": {"security-group"}, "DescribeInstanceAttribute": {"instance"},
 	"CreateSecurityGroup": {"vpc"}, "ModifyInstanceAttribute": {"instance", "security-group"}, "ModifyInstanceMetadataOptions": {"instance"},
 	"RunInstances": {"security-group", "subnet"}, "StartInstances": {"instance"}, "GetConsoleOutput": {"instance"},
 	"DeleteVpcEndpointServiceConfigurations": {"vpc-endpoint-service"}, "RejectVpcEndpointConnections": {"vpc-endpoint-service"},
@@ -427,7 +477,7 @@ func scopesOf(t *testing.T, command, action string, all []string) []scope {
 		return []scope{{"Bucket", "arn:aws:s3:::${OIDC_BUCKET}", nil}}
 	case name == "CreateTags":
 		return nil // tagScopes
-	case service == "ec2" && name == "ReplaceRouteTableAssociation" && command != "create-infra":
+	case service == "ec2" && name == "ReplaceRouteTableAssociation" && !strings.HasPrefix(command, "create-infra"):
 		// The route table with which AWS has created the VPC becomes the main one again. It has no tags.
 		return []scope{{"MainRouteTables", "arn:aws:ec2:*:*:route-table/*", nil}}
 	case service == "ec2" && name == "ReplaceRouteTableAssociation":
@@ -452,7 +502,7 @@ func scopesOf(t *testing.T, command, action string, all []string) []scope {
 		return []scope{{"InstanceProfileOfTheCluster", profiles, nil}}
 	case service == "iam" && strings.Contains(name, "Role"):
 		return []scope{{"Roles", roles, nil}}
-	case service == "route53" && name == "ChangeResourceRecordSets" && command == "create-infra":
+	case service == "route53" && name == "ChangeResourceRecordSets" && strings.HasPrefix(command, "create-infra"):
 		return []scope{{"SOARecords", "arn:aws:route53:::hostedzone/*", map[string]map[string]any{
 			"ForAllValues:StringEquals": {"route53:ChangeResourceRecordSetsRecordTypes": "SOA"},
 		}}}

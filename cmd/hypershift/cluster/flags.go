@@ -87,6 +87,8 @@ func (f *flags) add(cmd *cobra.Command) {
 	s.StringVar(&f.vpcCIDR, "vpc-cidr", "10.0.0.0/16", "addresses of the VPC, a network with a mask of 16 bits")
 	s.BoolVar(&n.SingleNATGateway, "single-nat-gateway", false, "one NAT gateway for all zones: it costs less, and all zones depend on one")
 	s.BoolVar(&n.PublicOnly, "public-only", false, "only public subnets, without NAT gateways; nodes have public addresses")
+	s.BoolVar(&n.Proxy, "enable-proxy", false, "a proxy in the first public subnet instead of NAT gateways; nodes use it")
+	s.BoolVar(&n.SecureProxy, "enable-secure-proxy", false, "the same, and nodes connect to the proxy with TLS, with a certificate authority of its own")
 	s.StringVar(&f.infraJSON, "infra-json", "", "result of `create infra aws`: the network exists, and is not changed")
 	s.StringVar(&f.iamJSON, "iam-json", "", "result of `create iam aws`: the roles exist, and are not changed (needs --infra-json)")
 	s.StringVar(&f.bucket, "oidc-storage-provider-s3-bucket-name", "", "bucket with the OIDC documents of clusters (default: that of the operator)")
@@ -149,7 +151,7 @@ func (f *flags) complete() error {
 	if f.issuerURL != "" && f.bucket != "" {
 		parse(errors.New("--oidc-issuer-url and --oidc-storage-provider-s3-bucket-name exclude each other"))
 	}
-	parse(f.unused("infra-json", f.infraJSON, "vpc-cidr", "single-nat-gateway", "public-only"))
+	parse(f.unused("infra-json", f.infraJSON, "vpc-cidr", "single-nat-gateway", "public-only", "enable-proxy", "enable-secure-proxy"))
 	parse(f.unused("iam-json", f.iamJSON, "shared-role", "oidc-issuer-url", "oidc-storage-provider-s3-bucket-name", "oidc-storage-provider-s3-region"))
 	parse(f.readInfra())
 	parse(f.readIAM())

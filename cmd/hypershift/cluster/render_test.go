@@ -106,6 +106,9 @@ func rendering(t *testing.T, args []string) []string {
 		Region: "us-east-1", InfraID: id, MachineCIDR: "10.0.0.0/16", VPCID: "vpc-0123456789abcdef0", Name: name, BaseDomain: "example.com",
 		PublicZoneID: "Z0PUBLIC", PrivateZoneID: "Z0PRIVATE", LocalZoneID: "Z0LOCAL", PublicOnly: slices.Contains(args, "--public-only"),
 	}
+	if slices.Contains(args, "--enable-secure-proxy") {
+		made.ProxyAddr, made.SecureProxyAddr, made.ProxyCA = "http://10.0.0.10:3128", "https://10.0.0.10:3129", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"
+	}
 	for i, zone := range strings.Split(value(args, "zones"), ",") {
 		made.Zones = append(made.Zones, infra.OutputZone{Name: zone, SubnetID: "subnet-0123456789abcdef" + string(rune('a'+i))})
 	}
@@ -116,7 +119,7 @@ func rendering(t *testing.T, args []string) []string {
 	rest := []string{"create", "cluster", "aws"}
 	for i := 0; i < len(args); i++ {
 		switch args[i] {
-		case "--wait", "--render", "--single-nat-gateway", "--public-only", "--shared-role":
+		case "--wait", "--render", "--single-nat-gateway", "--public-only", "--shared-role", "--enable-secure-proxy":
 		case "--infra-json", "--iam-json", "--timeout", "--region", "--vpc-cidr", "--oidc-issuer-url", "--oidc-storage-provider-s3-bucket-name", "--oidc-storage-provider-s3-region":
 			i++
 		case "--ssh-key", "--pull-secret", "--additional-trust-bundle":

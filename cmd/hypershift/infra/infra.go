@@ -51,6 +51,8 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	f.StringVar(&cidr, "vpc-cidr", "10.0.0.0/16", "addresses of the VPC, a network with a mask of 16 bits")
 	f.BoolVar(&spec.SingleNATGateway, "single-nat-gateway", false, "one NAT gateway for all zones: it costs less, and all zones depend on one")
 	f.BoolVar(&spec.PublicOnly, "public-only", false, "only public subnets, without NAT gateways")
+	f.BoolVar(&spec.Proxy, "enable-proxy", false, "a proxy in the first public subnet instead of NAT gateways")
+	f.BoolVar(&spec.SecureProxy, "enable-secure-proxy", false, "the same, and the proxy also accepts connections with TLS, with a certificate authority of its own")
 	f.StringSliceVar(&tags, "additional-tags", nil, "tags of all resources, as key=value")
 	f.StringVar(&outputFile, "output-file", "", "file for the result as JSON (default: standard output)")
 	return c
@@ -74,6 +76,9 @@ func render(env operation.Environment, o operation.Options, v operation.VPCOwner
 	spec.Region = o.Region
 	if err := operation.Check(spec.Validate()); err != nil {
 		return err
+	}
+	if spec.HasProxy() {
+		return &operation.UsageError{Err: errors.New("--render cannot create a proxy: remove --enable-proxy and --enable-secure-proxy")}
 	}
 	return template.Write(env, infra.Template(spec))
 }
@@ -100,7 +105,7 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 	if err != nil {
 		return infra.Output{}, err
 	}
-	cloud := infra.NewCloud(ofVPC, spec.Owner()).WithPublicZoneIn(cfg)
+	cloud := infra.NewCloud(ofVPC, spec.Owner()).WithPublicZoneIn(cfg).WithClock(env.Clock)
 	var caller awsgraph.Caller
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -136,7 +141,9 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 	if err != nil {
 		return infra.Output{}, err
 	}
-	return infra.NewOutput(spec, plan.ID), nil
+	made := infra.NewOutput(spec, plan.ID)
+	made.ProxyCA = cloud.ProxyCA()
+	return made, nil
 }
 
 // scope identifies what a state is about. A name that is empty in the command is not compared.

@@ -21,6 +21,8 @@ var classOfCode = map[string]resourcegraph.Class{
 	"ConcurrentModification":  resourcegraph.Throttled,
 	"PriorRequestNotComplete": resourcegraph.Throttled,
 	"UnmodifiableEntity":      resourcegraph.Fatal,
+	// An instance that is being terminated has its address for minutes.
+	"InvalidIPAddress.InUse": resourcegraph.Throttled,
 	// The resource exists, and what it depends on is not ready.
 	"DeleteConflict":         resourcegraph.InUse,
 	"Gateway.NotAttached":    resourcegraph.Inconsistent,
@@ -104,6 +106,8 @@ func Advice(err error) string {
 		return "the bucket is in another region: check --region"
 	case strings.Contains(err.Error(), "BlockPublicPolicy"):
 		return "the account or the organization blocks public buckets: allow them for this account, because AWS reads the documents without credentials"
+	case code == "InvalidIPAddress.InUse":
+		return "another resource has the address: delete it, or run the same command again if it is being deleted, it continues"
 	case code == "ConflictingDomainExists":
 		return "the VPC has another private zone of this name: delete it, or choose another --name or --base-domain-prefix"
 	case code == "BucketAlreadyExists":

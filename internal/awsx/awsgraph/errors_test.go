@@ -36,6 +36,7 @@ func TestClassesOfErrors(t *testing.T) {
 		"another parameter that is not valid":                     {answer("RunInstances", "InvalidParameterValue", "Invalid value 'a' for InstanceType"), resourcegraph.Fatal},
 		"a call that is denied":                                   {answer("CreateVpc", "UnauthorizedOperation", ""), resourcegraph.Fatal},
 		"a zone of the same name":                                 {answer("CreateHostedZone", "ConflictingDomainExists", ""), resourcegraph.Exists},
+		"an address of an instance that is being terminated":      {answer("RunInstances", "InvalidIPAddress.InUse", ""), resourcegraph.Throttled},
 		"too many calls":                                          {answer("CreateVpc", "RequestLimitExceeded", ""), resourcegraph.Throttled},
 		"a quota":                                                 {answer("CreateVpc", "VpcLimitExceeded", ""), resourcegraph.Fatal},
 	} {
@@ -54,6 +55,7 @@ func TestAdvice(t *testing.T) {
 		"another resource still uses it":                  answer("DeleteSubnet", "DependencyViolation", ""),
 		"raise it in Service Quotas":                      answer("CreateVpc", "VpcLimitExceeded", ""),
 		"the zone is not in the region":                   answer("CreateSubnet", "InvalidParameterValue", "Value (us-east-1z) for parameter availabilityZone is invalid"),
+		"another resource has the address":                answer("RunInstances", "InvalidIPAddress.InUse", ""),
 		"another private zone of this name":               answer("CreateHostedZone", "ConflictingDomainExists", ""),
 		"choose another infra ID, or delete the resource": &resourcegraph.NotOwnedError{},
 	} {

@@ -12,9 +12,11 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
+	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/machine"
 	"github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 )
 
@@ -33,6 +35,10 @@ type Cloud struct {
 	dnsWriter *route53.Client
 	elbWriter *elbv2.Client
 	elb       *elbv2.Client
+
+	machines *machine.Client
+	proxy    proxyState
+	clock    clock.PassiveClock
 
 	zones     awsgraph.Listing[types.AvailabilityZone]
 	vpcs      awsgraph.Listing[types.Vpc]
@@ -53,6 +59,7 @@ func NewCloud(cfg aws.Config, owner awsgraph.Owner) *Cloud {
 		owner: owner, region: cfg.Region,
 		ec2: ec2.NewFromConfig(cfg), dns: route53.NewFromConfig(cfg), elb: elbv2.NewFromConfig(cfg),
 		ec2Writer: ec2.NewFromConfig(writing), dnsWriter: route53.NewFromConfig(writing), elbWriter: elbv2.NewFromConfig(writing),
+		machines: machine.New(cfg, owner), clock: clock.RealClock{},
 	}
 	c.publicDNS = c.dns
 	owned := []types.Filter{filter("tag:"+owner.Tag(), "owned")}
@@ -139,6 +146,12 @@ func NewCloud(cfg aws.Config, owner awsgraph.Owner) *Cloud {
 // WithPublicZoneIn looks the public zone up in the account of cfg: that of a cluster whose VPC belongs to another account.
 func (c *Cloud) WithPublicZoneIn(cfg aws.Config) *Cloud {
 	c.publicDNS = route53.NewFromConfig(cfg)
+	return c
+}
+
+// WithClock takes the time of certificates from another clock.
+func (c *Cloud) WithClock(now clock.PassiveClock) *Cloud {
+	c.clock = now
 	return c
 }
 

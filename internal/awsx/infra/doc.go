@@ -5,9 +5,10 @@
 //	cloud.go     clients and lists
 //	network.go   VPC, DHCP options, internet gateway, subnets
 //	routes.go    addresses, NAT gateways, route tables, the endpoint of S3
+//	proxy.go     the proxy of nodes that have no NAT gateway
 //	zones.go     public zone (looked up) and private zones
 //	output.go    the JSON file that `create cluster` reads
-//	discover.go  everything with the ownership tag, for deletion
+//	discover*.go everything with the ownership tag, for deletion
 //
 // Names, tags and addresses are those of the hypershift command line of OpenShift, so that either deletes what the other has
 // created.

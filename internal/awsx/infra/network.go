@@ -46,6 +46,11 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 			continue
 		}
 		nodes = append(nodes, b.subnetNode(i, zone, true))
+		table := "private-table/" + zone
+		nodes = append(nodes, b.table(table, s.InfraID+"-private-"+zone), b.association(table, "private-association/"+zone, privateSubnet(zone)))
+		if s.HasProxy() {
+			continue
+		}
 		if i == 0 || !s.SingleNATGateway {
 			nodes = append(nodes, b.address(zone), b.natGateway(zone))
 		}
@@ -53,14 +58,14 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 		if s.SingleNATGateway {
 			nat = natGateway(s.Zones[0])
 		}
-		table := "private-table/" + zone
-		nodes = append(nodes, b.table(table, s.InfraID+"-private-"+zone),
-			b.route(table, "private-route/"+zone, nat, false),
-			b.association(table, "private-association/"+zone, privateSubnet(zone)))
+		nodes = append(nodes, b.route(table, "private-route/"+zone, nat, false))
 	}
 	nodes = append(nodes, b.table(publicTable, s.InfraID+"-public"), b.mainTable(), b.route(publicTable, "public-route", "attachment", true))
 	for _, zone := range s.Zones {
 		nodes = append(nodes, b.association(publicTable, "public-association/"+zone, publicSubnet(zone)))
+	}
+	if s.HasProxy() {
+		nodes = append(nodes, b.proxyNodes()...)
 	}
 	nodes = append(nodes, b.s3Endpoint(), b.publicZone())
 	nodes = append(nodes, b.privateZoneNodes(PrivateZone, s.privateZone())...)

@@ -32,7 +32,7 @@ type OutputZone struct {
 	SubnetID string `json:"subnetID"`
 }
 
-// NewOutput returns the result of a spec that was applied.
+// NewOutput returns the result of a spec that was applied, without the certificate authority of a secure proxy: see Cloud.ProxyCA.
 func NewOutput(s Spec, ids rg.IDs) Output {
 	o := Output{
 		Region: s.Region, InfraID: s.InfraID, MachineCIDR: s.VPCCIDR.String(), VPCID: ids(VPC), Name: s.Name,
@@ -40,6 +40,7 @@ func NewOutput(s Spec, ids rg.IDs) Output {
 		PublicZoneID: ids(PublicZone), PrivateZoneID: ids(PrivateZone), LocalZoneID: ids(LocalZone),
 		VPCCreatorAccountID: s.VPCOwner, ClusterAccountID: s.ClusterAccount,
 	}
+	o.ProxyAddr, o.SecureProxyAddr = s.proxyAddresses()
 	for _, zone := range s.Zones {
 		subnet := privateSubnet(zone)
 		if s.PublicOnly {

@@ -27,6 +27,8 @@ type Spec struct {
 	SingleNATGateway bool
 	// PublicOnly: no private subnets and no NAT gateways. Nodes have public addresses.
 	PublicOnly bool
+	// Proxy: the private subnets have no NAT gateway, and nodes use a proxy. SecureProxy: the proxy also accepts connections with TLS.
+	Proxy, SecureProxy bool
 	// ClusterAccount is the account of the cluster, and VPCOwner that of its VPC, if the VPC is shared.
 	ClusterAccount, VPCOwner string
 	Tags                     awsx.Tags
@@ -83,6 +85,21 @@ func (s Spec) Validate() field.ErrorList {
 	}
 	if s.SingleNATGateway && s.PublicOnly {
 		errs = append(errs, field.Forbidden(flag("single-nat-gateway"), "public-only infrastructure has no NAT gateway"))
+	}
+	if s.HasProxy() {
+		name := "enable-proxy"
+		if s.SecureProxy {
+			name = "enable-secure-proxy"
+		}
+		switch {
+		case s.PublicOnly:
+			errs = append(errs, field.Forbidden(flag(name), "public-only infrastructure has no private subnets"))
+		case s.SingleNATGateway:
+			errs = append(errs, field.Forbidden(flag(name), "with a proxy there is no NAT gateway: remove --single-nat-gateway"))
+		}
+	}
+	if s.Proxy && s.SecureProxy {
+		errs = append(errs, field.Forbidden(flag("enable-proxy"), "--enable-secure-proxy includes it"))
 	}
 	for key := range s.Tags {
 		if strings.HasPrefix(key, "aws:") || strings.HasPrefix(key, names.ClusterTag("")) {

@@ -5,8 +5,10 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/commandlinerole"
 )
 
@@ -48,14 +50,10 @@ func NewCreate(env operation.Environment) *cobra.Command {
 }
 
 func (o options) create(ctx context.Context, env operation.Environment) error {
-	var err error
-	if o.spec.Tags, err = operation.ParseTags(o.tags); err != nil {
-		return err
-	}
-	if err := operation.Check(o.spec.Validate()); err != nil {
-		return err
-	}
-	cfg, caller, err := o.ConfigAndCaller(ctx, env)
+	cfg, caller, err := o.Begin(ctx, env, o.tags, func(tags awsx.Tags) field.ErrorList {
+		o.spec.Tags = tags
+		return o.spec.Validate()
+	})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
@@ -111,6 +112,18 @@ func (s *Session) ConfigAndCaller(ctx context.Context, env Environment) (aws.Con
 	}
 	caller, err := awsgraph.CallerOf(ctx, cfg)
 	return cfg, caller, err
+}
+
+// Begin reads the tags of a command, checks what the user asks for before any call, and opens the session.
+func (s *Session) Begin(ctx context.Context, env Environment, tags []string, check func(awsx.Tags) field.ErrorList) (aws.Config, awsgraph.Caller, error) {
+	parsed, err := ParseTags(tags)
+	if err != nil {
+		return aws.Config{}, awsgraph.Caller{}, err
+	}
+	if err := Check(check(parsed)); err != nil {
+		return aws.Config{}, awsgraph.Caller{}, err
+	}
+	return s.ConfigAndCaller(ctx, env)
 }
 
 func readSTS(path string) (aws.CredentialsProvider, error) {

@@ -7,8 +7,10 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/operatorroles"
 )
 
@@ -45,14 +47,10 @@ func NewCreate(env operation.Environment) *cobra.Command {
 }
 
 func create(ctx context.Context, env operation.Environment, o operation.Options, spec operatorroles.Spec, tags []string, outputFile string) error {
-	var err error
-	if spec.Tags, err = operation.ParseTags(tags); err != nil {
-		return err
-	}
-	if err := operation.Check(spec.Validate()); err != nil {
-		return err
-	}
-	cfg, caller, err := o.ConfigAndCaller(ctx, env)
+	cfg, caller, err := o.Begin(ctx, env, tags, func(tags awsx.Tags) field.ErrorList {
+		spec.Tags = tags
+		return spec.Validate()
+	})
 	if err != nil {
 		return err
 	}

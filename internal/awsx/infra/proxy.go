@@ -40,7 +40,7 @@ const (
 	secureListeners = "http and https"
 )
 
-// HasProxy: private subnets have no way to the internet but a proxy in the public subnet of the first zone.
+// HasProxy reports whether private subnets have no way to the internet but a proxy in the public subnet of the first zone.
 func (s Spec) HasProxy() bool { return s.Proxy || s.SecureProxy }
 
 // proxyIP is the address of the proxy. It is fixed, because the certificate of the proxy has it.

@@ -172,7 +172,7 @@ func TestProxyInsteadOfNATGateways(t *testing.T) {
 	}
 }
 
-// checkCertificate checks that clients that trust the authority trust the proxy, and that nobody has the key of the authority.
+// checkCertificate checks that clients that trust the authority trust the proxy, and that the key of the authority is not kept.
 func (u *user) checkCertificate(authority string) {
 	u.t.Helper()
 	roots := x509.NewCertPool()
@@ -205,7 +205,7 @@ func (u *user) checkCertificate(authority string) {
 	}
 }
 
-// AWS recognizes the second launch by its token, also that of another process, whose keys would be others.
+// AWS recognizes the second launch by its token, also that of another process, which would create other keys.
 func TestProxyWhoseLaunchHasNoAnswerIsNotLaunchedTwice(t *testing.T) {
 	u := newUser(t)
 	u.try(emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.AnswerLost, Action: "RunInstances", Account: u.account}))

@@ -27,7 +27,7 @@ func conformance(version string) []image {
 			programs:   []at{{ConformanceProgram("agnhost", version), "/agnhost"}, {"coredns", "/coredns"}},
 			entrypoint: []string{"/agnhost"}, command: []string{"pause"},
 		},
-		{name: "busybox", more: shell, command: []string{"sh"}},
+		{name: "busybox", more: busyboxShell, command: []string{"sh"}},
 		{name: "etcd", programs: []at{{"etcd", "/usr/local/bin/etcd"}}},
 		{name: "glibc-dns-testing", more: shell, above: tools, command: []string{"bash"}},
 		{name: "jessie-dnsutils", more: shell, above: tools, command: []string{"bash"}},
@@ -178,17 +178,28 @@ func repositoryList(registry, version string, references []reference) string {
 	return strings.Join(slices.Sorted(maps.Keys(lines)), "")
 }
 
-// sh is that of busybox, for its messages. Debian's build of it drops environment variables whose names are not names of a shell,
-// which pods may have: with such a variable, bash runs instead.
-const sh = `#!/bin/bash
+// busyboxSh runs the shell of busybox. Debian's build of it drops environment variables whose names are not names of a shell, which
+// pods may have: with such a variable, bash runs instead.
+const busyboxSh = `#!/bin/bash
 while IFS= read -r -d '' variable; do
 	[[ ${variable%%=*} =~ ^[A-Za-z_][A-Za-z0-9_]*$ ]] || exec -a "$0" /bin/bash "$@"
 done </proc/self/environ
 exec -a "$0" /bin/busybox "$@"
 `
 
-// shell has the applets of busybox. wget is that of GNU: see busybox in table.go.
+// shell has bash as sh. The shell of busybox would run its own applets instead of the programs that tests expect in /usr/bin, such as
+// OpenBSD's nc.
 func shell(ctx context.Context, w *workshop) ([]file, error) {
+	return userland(ctx, w, file{path: "/bin/sh", link: "bash", mode: 0o777})
+}
+
+// busyboxShell has the shell of busybox as sh, whose messages some tests expect.
+func busyboxShell(ctx context.Context, w *workshop) ([]file, error) {
+	return userland(ctx, w, file{path: "/bin/sh", text: busyboxSh, mode: 0o755})
+}
+
+// userland has the applets of busybox. wget is that of GNU: see busybox in table.go.
+func userland(ctx context.Context, w *workshop, sh file) ([]file, error) {
 	tree, err := w.conformance()
 	if err != nil {
 		return nil, err
@@ -211,7 +222,7 @@ func shell(ctx context.Context, w *workshop) ([]file, error) {
 		files = append(files, file{path: dir, mode: os.ModeDir | 0o755})
 	}
 	return append(files,
-		file{path: "/bin/sh", text: sh, mode: 0o755},
+		sh,
 		file{path: "/tmp", mode: os.ModeDir | os.ModeSticky | 0o777},
 		file{path: "/var/tmp", mode: os.ModeDir | os.ModeSticky | 0o777},
 		file{path: "/var/run", link: "../run", mode: 0o777},

@@ -133,7 +133,7 @@ func TestShellOfTheTestsKeepsAllVariables(t *testing.T) {
 	}
 	dir := t.TempDir()
 	busybox, shell := filepath.Join(dir, "busybox"), filepath.Join(dir, "sh")
-	text := strings.NewReplacer("/bin/busybox", busybox, "/bin/bash", bash).Replace(sh)
+	text := strings.NewReplacer("/bin/busybox", busybox, "/bin/bash", bash).Replace(busyboxSh)
 	for path, text := range map[string]string{busybox: "#!" + bash + "\necho busybox \"$@\"\n", shell: text} {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)

@@ -42,7 +42,7 @@ func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (g
 	return r.apply.Delete(ctx, statuses(hcp))
 }
 
-// end deletes the pods of a component without grace period. The grace period has to be set when they are deleted: the kubelet
+// end deletes the pods of a component without grace period, and their volume claims. The grace period has to be set when they are deleted: the kubelet
 // ignores later changes. Therefore the controllers that would delete or recreate the pods are deleted first, and their pods
 // orphaned.
 func (r *Runner) end(ctx context.Context, namespace, component string) (gone bool, err error) {
@@ -56,10 +56,38 @@ func (r *Runner) end(ctx context.Context, namespace, component string) (gone boo
 		}
 	}
 	pods := &corev1.PodList{}
+	if err := r.deleteClaims(ctx, inComponent); err != nil {
+		return false, err
+	}
 	if err := r.deleteAll(ctx, r.Client, pods, inComponent, client.GracePeriodSeconds(lastGrace)); err != nil {
 		return false, err
 	}
 	return len(pods.Items) == 0, nil
+}
+
+// deleteClaims deletes the volume claims of the pods that are not being deleted. Kubernetes keeps a claim until its pod has ended.
+// The deletion of the namespace, which would delete it, too, would look for what is left five seconds later only.
+func (r *Runner) deleteClaims(ctx context.Context, which []client.ListOption) error {
+	pods := &corev1.PodList{}
+	if err := r.Client.List(ctx, pods, which...); err != nil {
+		return fmt.Errorf("listing pods: %w", err)
+	}
+	for _, pod := range pods.Items {
+		if !pod.DeletionTimestamp.IsZero() {
+			continue
+		}
+		for _, v := range pod.Spec.Volumes {
+			if v.PersistentVolumeClaim == nil {
+				continue
+			}
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName}}
+			ctrl.LoggerFrom(ctx).Info("Deleting", "kind", "PersistentVolumeClaim", "name", claim.Name)
+			if err := r.Client.Delete(ctx, claim); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("deleting volume claim %s: %w", claim.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // deleteAll fills the list and deletes the objects in it that are not being deleted.

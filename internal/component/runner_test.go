@@ -190,12 +190,15 @@ func TestEvaluateWorkloadStatus(t *testing.T) {
 }
 
 // A kubelet counts from the first deletion request. Objects that create pods must
-// neither delete them with another grace period nor create others.
+// neither delete them with another grace period nor create others. The claims of the pods are deleted before them: nothing would
+// name the claims later.
 func TestPodsAreDeletedWithoutGracePeriod(t *testing.T) {
 	labels := map[string]string{ComponentLabel: "server"}
 	deployment, replicaSet, pod, going := &appsv1.Deployment{ObjectMeta: object("server")}, &appsv1.ReplicaSet{ObjectMeta: object("server-1")}, member(creating), member(creating)
 	pod.Name, going.Name = "server-1-a", "server-1-b"
 	going.Finalizers, going.DeletionTimestamp = []string{"example.com/kubelet"}, ptr.To(metav1.NewTime(now))
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: object("data-server-1-a")}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}}}
 	other := &appsv1.Deployment{ObjectMeta: object("other")}
 	for _, obj := range []client.Object{deployment, replicaSet, pod, going} {
 		obj.SetLabels(labels)
@@ -212,11 +215,11 @@ func TestPodsAreDeletedWithoutGracePeriod(t *testing.T) {
 		}
 		deletions = append(deletions, deletion)
 		return c.Delete(ctx, obj)
-	}}, deployment, replicaSet, pod, going, other)
+	}}, deployment, replicaSet, pod, going, claim, other)
 	if gone, err := r.end(t.Context(), namespace, "server"); gone || err != nil {
 		t.Errorf("gone %v, %v", gone, err)
 	}
-	if want := []string{"server Orphan", "server-1 Orphan", "server-1-a 1s"}; !slices.Equal(deletions, want) {
+	if want := []string{"server Orphan", "server-1 Orphan", "data-server-1-a", "server-1-a 1s"}; !slices.Equal(deletions, want) {
 		t.Errorf("deletions %v, want %v", deletions, want)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,17 +21,25 @@ func RemoveFinalizer(ctx context.Context, c client.Client, obj client.Object, fi
 // Delete deletes obj as it was last read, and only so. An API server first checks for
 // finalizers and then removes the object: a finalizer that is added in between would
 // go with the object, and with it the only record of what exists outside of the
-// cluster. With the resourceVersion as a precondition that is a conflict. An object
-// that is gone, or is being deleted, is left alone.
+// cluster. With the resourceVersion as a precondition that is a conflict, and a wait
+// for the watch to deliver the newer object. An object that is gone, or is being
+// deleted, is left alone.
 func Delete(ctx context.Context, c client.Client, obj client.Object) error {
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
-	ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "namespace", obj.GetNamespace(), "name", obj.GetName())
+	kind, err := c.GroupVersionKindFor(obj)
+	if err != nil {
+		return err
+	}
+	ctrl.LoggerFrom(ctx).Info("Deleting", "kind", kind.Kind, "namespace", obj.GetNamespace(), "name", obj.GetName())
 	uid, version := obj.GetUID(), obj.GetResourceVersion()
-	err := c.Delete(ctx, obj, client.Preconditions{UID: &uid, ResourceVersion: &version})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
+	err = c.Delete(ctx, obj, client.Preconditions{UID: &uid, ResourceVersion: &version})
+	switch {
+	case apierrors.IsConflict(err):
+		return Unknown(conflictDelay, string(metav1.StatusReasonConflict), "%s %s has changed meanwhile; it will be deleted as it is then", kind.Kind, obj.GetName())
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("deleting %s %s: %w", kind.Kind, obj.GetName(), err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -369,12 +370,13 @@ func TestRemovingAFinalizerOfAnOldCopyIsAConflict(t *testing.T) {
 
 // A finalizer is added after the object was read. On a real API server it may go with
 // the object, unless the deletion has the resourceVersion as a precondition.
-func TestDeletionOfAnOldCopyIsAConflict(t *testing.T) {
+func TestDeletionOfAnOldCopyWaitsForTheNewOne(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)
 	must(t, reconcile.NewWriter(w.Client, w.Client, fresh, "customer", customersHalf).AddFinalizer(t.Context(), "example.com/a"))
-	if err := reconcile.Delete(t.Context(), w.Client, stale); !apierrors.IsConflict(err) {
-		t.Fatalf("got %v, want a conflict", err)
+	wait := &reconcile.Waiting{}
+	if err := reconcile.Delete(t.Context(), w.Client, stale); !errors.As(err, &wait) || wait.After == 0 || wait.Reason != "Conflict" || strings.Contains(wait.Message, "*") {
+		t.Fatalf("got %#v, want a wait for the object that others have changed", err)
 	}
 	if !w.read(t).DeletionTimestamp.IsZero() {
 		t.Error("it was asked to go")

@@ -64,12 +64,13 @@ func TestSpecsAreDividedIntoParallelAndSerialOnes(t *testing.T) {
 
 func TestFollowerCountsAndNamesSpecs(t *testing.T) {
 	var log, reported strings.Builder
-	f := &follower{log: &log, name: "parallel", total: 3, began: time.Now(), report: func(format string, args ...any) {
+	f := &follower{log: &log, name: "parallel", total: 4, began: time.Now(), report: func(format string, args ...any) {
 		fmt.Fprintf(&reported, format+"\n", args...)
 	}}
 	const output = "SSSS\n------------------------------\n• [1.250 seconds]\n[sig-node] Pods should run [Conformance]\n/file.go:1\n" +
 		"• [0.001 seconds] is in the middle • [1 seconds]\n  • [2.000 seconds]\n" +
-		"------------------------------\n• [FAILED] [12.345 seconds]\n\n[sig-node] Pods [It] should end [Conformance] [sig-node, Conformance]\n/file.go:2\nS [SKIPPED] [0.1 seconds]\n"
+		"------------------------------\n• [FAILED] [12.345 seconds]\n\n[sig-node] Pods [It] should end [Conformance] [sig-node, Conformance]\n/file.go:2\n" +
+		"↺ [FLAKEY TEST - TOOK 2 ATTEMPTS TO PASS] [3.000 seconds]\n[sig-apps] Jobs should run [Conformance] [sig-apps, Conformance]\n/file.go:3\nS [SKIPPED] [0.1 seconds]\n"
 	// Pieces end anywhere.
 	for piece := range slices.Chunk([]byte(output), 7) {
 		if _, err := f.Write(piece); err != nil {
@@ -77,7 +78,7 @@ func TestFollowerCountsAndNamesSpecs(t *testing.T) {
 		}
 	}
 	f.count()
-	const want = "FAILED: [sig-node] Pods should end [Conformance]\nparallel: 2 of 3 specs passed, 1 failed, after 0s\n"
+	const want = "FAILED: [sig-node] Pods should end [Conformance]\nFAILED ONCE: [sig-apps] Jobs should run [Conformance]\nparallel: 3 of 4 specs passed, 1 failed, after 0s\n"
 	if reported.String() != want || log.String() != output {
 		t.Errorf("reported\n%swant\n%sThe log is %q", reported.String(), want, log.String())
 	}

@@ -22,11 +22,11 @@ type follower struct {
 	rest           []byte   // of a line
 	last           []string // lines
 	passed, failed int
-	naming         bool // the next line names the spec that failed
+	naming         string // what happened to the spec that the next line names
 }
 
-// header is the line of ginkgo for a spec that has ended.
-var header = regexp.MustCompile(`^• (?:\[([A-Z -]+)\] )?\[[0-9.]+ seconds\]`)
+// header is the line of ginkgo for a spec that has ended. ↺ is for one that passed after it had failed.
+var header = regexp.MustCompile(`^[•↺] (?:\[([A-Z0-9 -]+)\] )?\[[0-9.]+ seconds\]`)
 
 // labels are what ginkgo adds to the name of a spec.
 var labels = regexp.MustCompile(` \[[^\[\]]*\]$`)
@@ -54,18 +54,21 @@ func (f *follower) line(line string) {
 	if len(f.last) > tailLines {
 		f.last = f.last[1:]
 	}
-	if f.naming && strings.TrimSpace(line) != "" {
-		f.naming = false
-		f.report("FAILED: %s", strings.Replace(labels.ReplaceAllString(strings.TrimSpace(line), ""), "[It] ", "", 1))
+	if f.naming != "" && strings.TrimSpace(line) != "" {
+		f.report("%s: %s", f.naming, strings.Replace(labels.ReplaceAllString(strings.TrimSpace(line), ""), "[It] ", "", 1))
+		f.naming = ""
 	}
 	match := header.FindStringSubmatch(line)
 	switch {
 	case match == nil:
 	case match[1] == "":
 		f.passed++
+	case strings.HasPrefix(match[1], "FLAKEY"):
+		f.passed++
+		f.naming = "FAILED ONCE"
 	default:
 		f.failed++
-		f.naming = true
+		f.naming = "FAILED"
 	}
 }
 

@@ -140,6 +140,10 @@ func (s *suite) arguments(p part) []string {
 	if p.focus != "" {
 		args = append(args, "--focus="+p.focus)
 	}
+	if s.selection.Quick {
+		// It is not for a report, and runs beside other work: a spec that fails runs again.
+		args = append(args, "--flake-attempts=2")
+	}
 	return append(args, s.program("e2e.test"), "--",
 		"--provider=skeleton", "--kubeconfig="+s.kubeconfig, "--kubectl-path="+s.program("kubectl"), fmt.Sprintf("--num-nodes=%d", s.workers),
 		"--allowed-not-ready-nodes=-1", "--disable-log-dump", "--dump-logs-on-failure=false", "--delete-namespace=true")

@@ -61,6 +61,8 @@ func read(t *testing.T, path ...string) string {
 
 const onePassed = `[{"SpecReports": [{"LeafNodeType": "It", "LeafNodeText": "[sig-node] one [Conformance]", "State": "passed"}]}]`
 
+const again = "--flake-attempts=2"
+
 func TestSuiteRunsWithTheNamesOfTheHostedCluster(t *testing.T) {
 	s := newSuite(t)
 	t.Setenv("REPORT", onePassed)
@@ -84,6 +86,13 @@ func TestSuiteRunsWithTheNamesOfTheHostedCluster(t *testing.T) {
 		if !slices.Contains(arguments, want) {
 			t.Errorf("%s is not among the arguments %q", want, arguments)
 		}
+	}
+	if slices.Contains(arguments, again) {
+		t.Error("a spec that fails runs again, although the results are for a report")
+	}
+	s.selection.Quick = true
+	if !slices.Contains(s.arguments(part{}), again) {
+		t.Error("a spec of a quick run that fails does not run again")
 	}
 	if log := read(t, s.dir, "parallel.log"); log != "• [0.100 seconds]\n" {
 		t.Errorf("the log is %q", log)

@@ -263,9 +263,13 @@ func (h *hosted) eventually(what string, check func(context.Context) error) {
 	h.eventuallyIn(h.t.Context(), what, check)
 }
 
+// patience is how long a scenario waits for anything. A machine with two slow cores takes twice as long as others for the upgrade of a
+// highly available control plane beside two other scenarios: five minutes were too few.
+const patience = 10 * time.Minute
+
 func (h *hosted) eventuallyIn(ctx context.Context, what string, check func(context.Context) error) {
 	h.t.Helper()
-	deadline := time.Now().Add(5 * time.Minute)
+	deadline := time.Now().Add(patience)
 	for {
 		err := check(ctx)
 		if err == nil {

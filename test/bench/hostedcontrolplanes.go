@@ -76,7 +76,7 @@ func hostedControlPlaneLivesRows(single *labLives) []report.Row {
 			report.Within("deletion: until the last pod is gone", 4, "s", single.podsGone...).Earlier("3.5 s").With(kamaji("2 to 4 s, or 33 s")).
 				WhatWasTried("pods are deleted without a grace period, all at once. kube-apiserver ends last."),
 			report.Within("deletion: until everything is gone", 8, "s", single.gone...).Earlier("20 s").
-				WhatWasTried("the operator is stopped before its namespace is deleted. Kubernetes waits for five seconds until it empties a namespace, and for five more because the volume claim of etcd is still there then; it could be deleted before."),
+				WhatWasTried("the operator is stopped, and the volume claim of etcd deleted, before its namespace is. Kubernetes waits for five seconds until it empties a namespace."),
 		},
 	}}
 }

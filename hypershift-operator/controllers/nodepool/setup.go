@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -95,9 +96,20 @@ var comesOrGoes = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 // changes often, and would lead to a reconcile of all of its pools each time.
 var clusterChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*hyperv1.HostedCluster), e.ObjectNew.(*hyperv1.HostedCluster)
-	return was.Generation != is.Generation || !reflect.DeepEqual(was.Annotations, is.Annotations) ||
+	return was.Generation != is.Generation || !maps.Equal(actedUpon(was.Annotations), actedUpon(is.Annotations)) ||
 		!reflect.DeepEqual(was.Status.Platform, is.Status.Platform) || controlPlaneImage(was) != controlPlaneImage(is)
 }}
+
+// actedUpon returns the annotations of a HostedCluster that have an effect. Other clients write their own.
+func actedUpon(annotations map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, key := range hyperv1.AnnotationsOfHostedClusters() {
+		if value, ok := annotations[key]; ok {
+			out[key] = value
+		}
+	}
+	return out
+}
 
 // controlPlaneChanged passes changes of the spec, and of what is known about machines that do not join.
 var controlPlaneChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -129,7 +141,8 @@ func (r *Reconciler) ofControlPlane(ctx context.Context, obj client.Object) []re
 
 func (r *Reconciler) pools(ctx context.Context, namespace, cluster string) []reconcile.Request {
 	list := &hyperv1.NodePoolList{}
-	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index.NodePoolCluster: cluster}); err != nil {
+	// Only names are read: a copy of each object would be garbage at once.
+	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index.NodePoolCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing the node pools of a cluster", "namespace", namespace, "cluster", cluster)
 		return nil
 	}

@@ -196,14 +196,17 @@ func cacheOptions() cache.Options {
 	return options
 }
 
-// lean removes managed fields, and shares the values that the objects of many
-// clusters have in common, which is most of them.
+// lean removes what other programs write for themselves: managed fields, and the copy of a whole object that kubectl
+// keeps in an annotation. It shares the values that the objects of many clusters have in common, which is most of them.
 func lean() toolscache.TransformFunc {
 	strip, shared := cache.TransformStripManagedFields(), dedup.NewShared()
 	return func(obj any) (any, error) {
 		obj, err := strip(obj)
 		if err != nil {
 			return nil, err
+		}
+		if o, ok := obj.(client.Object); ok {
+			delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 		}
 		return shared.Transform(obj)
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -52,12 +51,12 @@ type Applier struct {
 	client      client.Client
 	scheme      *runtime.Scheme
 	owner       string
-	comparisons *lru.Cache // of comparison
+	comparisons *comparisons
 }
 
 // New returns an Applier. Reads go through c, which should be cached.
 func New(c client.Client, scheme *runtime.Scheme, owner string) *Applier {
-	return &Applier{client: c, scheme: scheme, owner: owner, comparisons: lru.New(maxComparisons)}
+	return &Applier{client: c, scheme: scheme, owner: owner, comparisons: newComparisons(maxComparisons)}
 }
 
 // Apply applies objs, prunes the objects of the set that are not among them, and reports whether it wrote anything. Fields
@@ -128,13 +127,13 @@ func (a *Applier) seen(ctx context.Context, set Set, obj client.Object) (bool, e
 	return err == nil && live.GetAnnotations()[AppliedAnnotation] == hash, client.IgnoreNotFound(err)
 }
 
-// live returns the object from the cache.
+// live returns the object from the cache. It shares its parts with the cache, and must not be changed.
 func (a *Applier) live(ctx context.Context, id objectID, obj client.Object) (client.Object, error) {
 	live := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
 	if u, ok := live.(*unstructured.Unstructured); ok {
 		u.SetGroupVersionKind(id.GroupVersionKind)
 	}
-	return live, a.client.Get(ctx, client.ObjectKeyFromObject(obj), live)
+	return live, a.client.Get(ctx, client.ObjectKeyFromObject(obj), live, client.UnsafeDisableDeepCopy)
 }
 
 func inOrder(n int, do func(int) error) error {
@@ -173,7 +172,7 @@ func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client
 	}
 	found := err == nil
 	same := comparisonOf(hash, live)
-	if _, known := a.comparisons.Get(same); found && known {
+	if found && a.comparisons.has(id, same) {
 		return false, nil
 	}
 	want, err := a.desired(set, id, obj, hash)
@@ -189,7 +188,7 @@ func (a *Applier) applyOne(ctx context.Context, set Set, id objectID, obj client
 			return false, err
 		}
 		if done {
-			a.comparisons.Add(same, nil)
+			a.comparisons.add(id, same)
 			return false, nil
 		}
 	}

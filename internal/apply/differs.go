@@ -2,7 +2,10 @@ package apply
 
 import (
 	"crypto/sha256"
+	"hash/maphash"
+	"maps"
 	"reflect"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,9 +23,49 @@ func comparisonOf(hash string, live client.Object) comparison {
 	return comparison(sum[:16])
 }
 
-// maxComparisons is the size of the cache. A thousand hosted clusters have half as many objects. With a cache that is smaller
-// than the number of objects, all entries would be evicted before they are used again.
+// maxComparisons is how many objects are remembered. A thousand hosted clusters have half as many.
 const maxComparisons = 1 << 16
+
+// comparisons remembers the last comparison of each object without a difference. It has one small entry per object: with an
+// entry per comparison, most of the memory would be for versions of objects that no longer exist.
+type comparisons struct {
+	seed maphash.Seed
+	max  int
+
+	mu   sync.Mutex
+	last map[uint64]comparison
+}
+
+func newComparisons(limit int) *comparisons {
+	return &comparisons{seed: maphash.MakeSeed(), max: limit, last: map[uint64]comparison{}}
+}
+
+// has reports whether that is the last comparison of the object.
+func (c *comparisons) has(id objectID, same comparison) bool {
+	key := c.key(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, known := c.last[key]
+	return known && last == same
+}
+
+// add replaces the last comparison of the object. If there are too many objects, any other one is forgotten, and compared again.
+func (c *comparisons) add(id objectID, same comparison) {
+	key := c.key(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.last[key]; !known && len(c.last) >= c.max {
+		for other := range c.last {
+			delete(c.last, other)
+			break
+		}
+	}
+	c.last[key] = same
+}
+
+// key is a hash of the identity of an object. Two objects with the same hash only replace each other: the comparison covers the
+// identity as well.
+func (c *comparisons) key(id objectID) uint64 { return maphash.Comparable(c.seed, id) }
 
 // upToDate reports whether applying want would change nothing: the same object was applied last, and live still contains it.
 func upToDate(want *unstructured.Unstructured, live client.Object) (bool, error) {
@@ -34,7 +77,7 @@ func upToDate(want *unstructured.Unstructured, live client.Object) (bool, error)
 		return false, err
 	}
 	// The cached copy of a typed object has no kind, and the identity of want is the key by which live was read.
-	have := &unstructured.Unstructured{Object: content}
+	have := &unstructured.Unstructured{Object: maps.Clone(content)} // content may belong to the cache
 	have.SetGroupVersionKind(want.GroupVersionKind())
 	return contains(have.Object, want.Object), nil
 }

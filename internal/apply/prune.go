@@ -23,7 +23,8 @@ func (a *Applier) inventory(set Set) string { return a.owner + "." + set.Name }
 func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) (left []objectID, err error) {
 	for _, kind := range set.Kinds {
 		list := kind.DeepCopyObject().(client.ObjectList)
-		err := a.client.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels{InventoryLabel: a.inventory(set)})
+		// The items share their parts with the cache, and are not changed.
+		err := a.client.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels{InventoryLabel: a.inventory(set)}, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return left, fmt.Errorf("listing %T of set %s: %w", kind, set.Name, err)
 		}
@@ -41,7 +42,7 @@ func (a *Applier) prune(ctx context.Context, set Set, wanted map[objectID]bool) 
 				continue
 			}
 			left = append(left, id)
-			if err := reconcile.Delete(ctx, a.client, obj); err != nil {
+			if err := reconcile.Delete(ctx, a.client, obj.DeepCopyObject().(client.Object)); err != nil {
 				return left, err
 			}
 		}

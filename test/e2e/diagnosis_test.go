@@ -135,7 +135,7 @@ func (h *hosted) forwards(t *testing.T) {
 		select {
 		case out := <-ended:
 			t.Log(out)
-		case <-time.After(patience):
+		case <-time.After(commandPatience):
 			t.Error("the forward does not end")
 		}
 	}()

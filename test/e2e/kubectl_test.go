@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// patience is how long one command may wait for the expected result.
-const patience = time.Minute
+// commandPatience is how long one command may wait for the expected result.
+const commandPatience = time.Minute
 
 // command is a command of a user, and the expected result.
 type command struct {
@@ -111,7 +111,7 @@ func runAll(t *testing.T, kubeconfig string, commands []command) {
 
 func (c command) run(t *testing.T, kubeconfig string) {
 	wanted := regexp.MustCompile(c.want)
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(commandPatience)
 	for {
 		out, err := on.Kubectl(t.Context(), kubeconfig, c.stdin, strings.Fields(c.args)...)
 		fits := wanted.MatchString(strings.TrimSpace(out)) && (err != nil) == c.fails

@@ -51,9 +51,9 @@ type Health struct {
 }
 
 // Check reads the pods of a control-plane-operator that is not available, and
-// evaluates the facts.
+// evaluates the facts. A Deployment that was just created has no pods to read.
 func Check(ctx context.Context, pods client.Reader, f Facts, now time.Time) (Health, error) {
-	if f.Deployment == nil || f.ControlPlane == nil || IsAvailable(f.Deployment) {
+	if f.Deployment == nil || f.ControlPlane == nil || IsAvailable(f.Deployment) || f.Deployment.Status.Replicas == 0 {
 		return f.evaluate("", now), nil
 	}
 	problem, err := podProblem(ctx, pods, f.Deployment)

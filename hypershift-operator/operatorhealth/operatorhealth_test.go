@@ -1,12 +1,16 @@
 package operatorhealth
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
@@ -78,5 +82,24 @@ func TestDeploymentProblem(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// A new Deployment is reconciled several times before it has a pod.
+func TestPodsAreReadOnlyIfThereAreSome(t *testing.T) {
+	reads := 0
+	pods := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			reads++
+			return nil
+		},
+	})
+	d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{}}}
+	for replicas, want := range []int{0, 1} {
+		d.Status.Replicas = int32(replicas)
+		reads = 0
+		if _, err := Check(t.Context(), pods, Facts{Deployment: d, ControlPlane: &hyperv1.HostedControlPlane{}}, time.Now()); err != nil || reads != want {
+			t.Errorf("%d reads, %v, of the pods of a Deployment that has %d, want %d", reads, err, replicas, want)
+		}
 	}
 }

@@ -238,7 +238,8 @@ func (w watches) clusters(ctx context.Context, index, value string) []reconcile.
 
 func (w watches) enqueue(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	var list hyperv1.HostedClusterList
-	if err := w.reader.List(ctx, &list, options...); err != nil {
+	// Only names are read: a copy of each object would be garbage at once.
+	if err := w.reader.List(ctx, &list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing HostedClusters to wake up")
 		return nil
 	}

@@ -236,6 +236,7 @@ func (w *testEnv) deployments(ctx context.Context) error {
 		}) {
 			continue
 		}
+		d.Status.Replicas = 1
 		d.Status.Conditions = []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentAvailable, Status: want, LastTransitionTime: metav1.NewTime(w.clock.Now()), Reason: "Counted", Message: w.down},
 		}

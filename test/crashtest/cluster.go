@@ -50,6 +50,9 @@ type Options struct {
 	WithStatus []client.Object
 	// Index is passed to the fake client, for controllers that list by field.
 	Index func(*fake.ClientBuilder)
+	// FirstUID is the number in the UID of the first object. Clusters that share an account of AWS need different ones, because resources are
+	// tagged with UIDs.
+	FirstUID int
 }
 
 // NewCluster returns an empty cluster.
@@ -59,7 +62,7 @@ func NewCluster(opts Options) *Cluster {
 	if opts.Index != nil {
 		opts.Index(b)
 	}
-	return &Cluster{Calls: &CallCounter{}, raw: b.Build(), scheme: opts.Scheme, kinds: opts.Kinds, uids: &uids{}, faults: &faults{}}
+	return &Cluster{Calls: &CallCounter{}, raw: b.Build(), scheme: opts.Scheme, kinds: opts.Kinds, uids: &uids{next: opts.FirstUID}, faults: &faults{}}
 }
 
 // Client is the client of the controller under test. Its calls are counted.

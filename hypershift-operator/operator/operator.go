@@ -206,7 +206,10 @@ func lean() toolscache.TransformFunc {
 			return nil, err
 		}
 		if o, ok := obj.(client.Object); ok {
-			delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+			// An informer may pass an object a second time. Its annotations are shared by then, and must not be written.
+			if annotations := o.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
+				delete(annotations, corev1.LastAppliedConfigAnnotation)
+			}
 		}
 		return shared.Transform(obj)
 	}

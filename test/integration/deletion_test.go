@@ -12,7 +12,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -108,6 +110,35 @@ func TestDeletionWithoutPools(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// The AWS provider of Cluster API looks at a terminated instance again after a minute, unless its AWSMachine changes.
+func TestTerminatedInstancesAreCheckedSoon(t *testing.T) {
+	c := newCluster(t, hyperv1.Private)
+	c.start()
+	np := c.pool("a", 0)
+	within(t.Context(), t, making, "machines are requested", func() error { return has[*clusterv1.MachineDeployment](np.Name)(c) })
+	// As Cluster API creates it. Its provider does not run here.
+	instance := &infrav1.AWSMachine{ObjectMeta: metav1.ObjectMeta{
+		Namespace: c.controlPlane(), Name: "a-x7k2p", Finalizers: []string{infrav1.MachineFinalizer},
+		Labels:      map[string]string{hyperv1.NodePoolLabel: np.Name},
+		Annotations: map[string]string{hyperv1.NodePoolAnnotation: np.Namespace + "/" + np.Name},
+	}}
+	instance.Spec.InstanceType = "m6i.large"
+	c.create(instance)
+	c.must(kube.Delete(t.Context(), np))
+	c.must(kube.Delete(t.Context(), instance))
+	within(t.Context(), t, 15*time.Second, "the instance is checked", func() error {
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(instance), instance); err != nil {
+			return err
+		}
+		if instance.Annotations["hypershift.openshift.io/termination-check"] == "" {
+			return fmt.Errorf("its annotations are %v", instance.Annotations)
+		}
+		return nil
+	})
+	instance.Finalizers = nil
+	c.must(kube.Update(t.Context(), instance))
 }
 
 func TestDeletionWhileTheOperatorsCrash(t *testing.T) {

@@ -2,13 +2,10 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,11 +75,5 @@ func (t *tally) add(w audited) {
 
 // String lists the counts, the highest first.
 func (t tally) String() string {
-	kinds := slices.SortedFunc(maps.Keys(t.byKind), func(a, b string) int {
-		return cmp.Or(cmp.Compare(t.byKind[b], t.byKind[a]), cmp.Compare(a, b))
-	})
-	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%d %s", t.byKind[kind], kind)
-	}
-	return fmt.Sprintf("%s; %d of them refused; %d of Leases besides", strings.Join(kinds, ", "), t.refused, t.leases)
+	return fmt.Sprintf("%s; %d of them refused; %d of Leases besides", counted(t.byKind, 1), t.refused, t.leases)
 }

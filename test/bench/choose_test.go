@@ -42,6 +42,9 @@ func TestTimelineAloneStartsOneControlPlane(t *testing.T) {
 	if _, err := selected("", "results.json", true); err == nil {
 		t.Error("results without goals would be written")
 	}
+	if got, err := selected("soak", "", false); err != nil || len(got) != 1 || got[0].name != "soak" {
+		t.Errorf("with the name of a section that takes hours, got %+v, %v", got, err)
+	}
 	if got, err := selected("", "results.json", false); err != nil || len(got) != len(sections) {
 		t.Errorf("without -timeline, got %d sections, %v", len(got), err)
 	}

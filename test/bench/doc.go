@@ -2,6 +2,7 @@
 //
 //	go run ./test/bench [-markdown] [-only text] [-json file] [-cpuprofile directory] [-memprofile directory]
 //	go run ./test/bench -timeline [-only text] [-events file]
+//	go run ./test/bench -only soak [-duration time]
 //	go run ./test/bench -page
 //
 // It is not a test: measurements depend on the machine. Exceeding a goal is not a failure; the exit code only tells whether the
@@ -14,6 +15,8 @@
 //	at rest            controllers and SDK, credentials included; clock      rest.go, virtual.go
 //	                   and API server are fakes, so that hours take
 //	                   seconds and every call has its exact time
+//	control-plane-     as at rest, for 1,000 clusters of one account         fleetcalls.go
+//	operators at rest
 //	AWS infrastructure the graph of the command line and the SDK; AWS is      infrastructure.go
 //	                   the emulator, and each call takes 100 ms more
 //	1,000 services     API server, the operator in a process of its own;     thousand.go
@@ -26,6 +29,15 @@
 //	hosted control     everything: a lab, as root                            hostedcontrolplanes.go
 //	planes, ...        (-only "one at rest" is the shortest)
 //	node pools         the same: machines that boot, and join                nodepools.go
+//	highly available   the same: memory and CPU of a control plane with      highlyavailable.go
+//	at rest            three API servers
+//	deletion with      the same: until all parts of a cluster are gone       workersdeletion.go
+//	workers
+//	API under load     the same: requests with and without the router        apiload.go
+//	under fire         the same: failed requests of users while parts die,   underfire.go, fireevents.go
+//	                   are upgraded, rotated or changed
+//	soak               as 200 HostedClusters; clusters and pools are made    soak.go
+//	                   and deleted for hours. Only with its name
 //
 // -only takes the name of a section, the beginning of several names, or a part of one.
 // A section on a lab starts a lab and removes it. It is refused while another lab exists.

@@ -73,7 +73,7 @@ func hostedClustersRows(all []made) []report.Row {
 				WhatWasTried("the cache keeps equal parts of objects once, and GOGC is 50."),
 			report.Info("heap in use", "MB", pick(func(m made) float64 { return m.Make.Heap })...),
 			report.Info("AWS calls each", "", pick(func(m made) float64 { return float64(total(m.Make.Calls)) / clusters })...).WithDetail("%s", listed(m.Make.Calls)),
-		}, Note: "two node pools each; load of the machine " + load()},
+		}, Note: "two node pools each; load of the machine " + loadAverage()},
 		{What: "a HostedCluster touched without a change", Figures: []report.Figure{
 			report.Within("CPU", 3, "ms", pick(func(m made) float64 { return 1000 * m.Touch.CPU / clusters })...).With(openshiftStub("18 ms")).
 				WhatWasTried("nothing is written; a touch causes about three reconciles by all controllers, each of which compares all objects."),

@@ -15,8 +15,13 @@ import (
 
 // onLab is a section that measures real control planes, as pods of a lab that it starts. It needs root.
 func onLab(measure func(context.Context, *labBench) ([]report.Row, error)) func(context.Context, string) ([]report.Row, error) {
+	return onLabOf(3, measure)
+}
+
+// onLabOf is a section on a lab of so many machines, in three zones.
+func onLabOf(machines int, measure func(context.Context, *labBench) ([]report.Row, error)) func(context.Context, string) ([]report.Row, error) {
 	return func(ctx context.Context, _ string) (rows []report.Row, err error) {
-		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: 3, New: true}, Progress: os.Stderr})
+		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: machines, New: true}, Progress: os.Stderr})
 		if err != nil {
 			return nil, err
 		}

@@ -83,9 +83,14 @@ type prepared struct {
 
 // prepare makes the account of the next cluster.
 func (b *labBench) prepare(ctx context.Context, availability hyperv1.AvailabilityPolicy) (*prepared, error) {
+	return b.prepareVersion(ctx, availability, b.Versions[0])
+}
+
+// prepareVersion does so for a version of Kubernetes.
+func (b *labBench) prepareVersion(ctx context.Context, availability hyperv1.AvailabilityPolicy, version string) (*prepared, error) {
 	b.made++
 	name := fmt.Sprintf("bench-%d", b.made)
-	customer, err := b.NewCustomer(ctx, name, name+"-x7k2p", b.Versions[0])
+	customer, err := b.NewCustomer(ctx, name, name+"-x7k2p", version)
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,7 @@ const (
 var sections = []section{
 	{"one cluster", anAPIServer, oneCluster, oneClusterRows(nil), onAPIServer},
 	{"at rest", nothing, atRest, atRestRows(nil, nil), "Controllers and SDK are real; the clock, the API server and AWS are in memory, so that hours take seconds."},
+	{"control-plane-operators at rest", nothing, fleetCalls, fleetCallsRows(nil), "Controllers and SDK are real; the clock, the API servers and AWS are in memory, so that hours take seconds."},
 	{"AWS infrastructure", nothing, infrastructure, infrastructureRows(nil), "The graph of the command line and the SDK are real; AWS is the emulator, and each call takes 100 ms more."},
 	{"1,000 services", anAPIServer, thousand, thousandRows(nil, nil, cost{}, nil), onAPIServer + " Each call of AWS takes 60 ms."},
 	{"200 HostedClusters", anAPIServer, hostedClusters, hostedClustersRows(nil), onAPIServer + " Each call of AWS takes 60 ms."},
@@ -60,13 +61,22 @@ var sections = []section{
 	{"hosted control planes, one after the other", aLab, onLab(hostedControlPlaneLives), hostedControlPlaneLivesRows(&labLives{}), inALab},
 	{"hosted control planes, one at rest", aLab, onLab(hostedControlPlaneAtRest), atOnceRows(1), inALab},
 	{"hosted control planes, many at once", aLab, onLab(hostedControlPlanesAtOnce), atOnceRows(5, 10), inALab},
+	{"highly available at rest", aLab, onLab(highlyAvailableAtRest), highlyAvailableRows(nil), inALab},
 	{"node pools", aLab, onLab(nodePools), nodePoolRows(), inALab + " Machines are Linux namespaces that boot the stock images."},
+	{"deletion with workers", aLab, onLab(deletionWithWorkers), deletionWithWorkersRows(nil), inALab + " Machines are Linux namespaces that boot the stock images."},
+	{"API under load", aLab, onLab(apiUnderLoad), apiUnderLoadRows(nil), inALab + " The client is on the machine of the lab; it reaches load balancers and pods by the same link."},
+	{"under fire", aLab, onLabOf(4, underFire), fireRows(nil), strings.Replace(inALab, "three machines", "four machines in three zones", 1)},
+}
+
+// named are sections that run only if -only has their name, because they take hours.
+var named = []section{
+	{"soak", anAPIServer, soak, soakRows(nil), onAPIServer + " Each call of AWS takes 60 ms. `bin/bench -only soak` runs for two hours, or for `-duration`."},
 }
 
 // goals are all rows without measurements: those of the sections, and those that no section measures.
 func goals() []report.Section {
 	var all []report.Section
-	for _, s := range sections {
+	for _, s := range append(slices.Clone(sections), named...) {
 		all = append(all, report.Section{Name: s.name, Where: s.where, Rows: s.rows})
 	}
 	return append(all, report.Section{Name: "not measured by this command", Where: "These goals are not measured by `make bench` yet.", Rows: elsewhere()})
@@ -86,6 +96,8 @@ func tasks() map[string]task {
 		"fleet":            fleetTask,
 		"restart":          restartTask,
 		"fleet-at-rest":    fleetAtRestTask,
+		"fleet-calls":      fleetCallsTask,
+		"soak":             soakTask,
 	}
 }
 
@@ -156,8 +168,11 @@ func choose(all []section, only string) ([]section, error) {
 
 // selected returns the sections for these flags. -timeline alone has a section of its own, which has no goals.
 func selected(only, file string, timeline bool) ([]section, error) {
-	if !timeline || only != "" {
-		return choose(sections, only)
+	if only != "" {
+		return choose(append(slices.Clone(sections), named...), only)
+	}
+	if !timeline {
+		return sections, nil
 	}
 	if file != "" {
 		return nil, errors.New("-json together with -timeline needs -only: the start that -timeline alone observes is no section of the results")
@@ -189,7 +204,7 @@ func run(ctx context.Context, only, file string, markdown bool) error {
 			return err
 		}
 		got, err := s.run(ctx)
-		if err == nil && file != "" {
+		if len(got) > 0 && file != "" { // with an error, these are the rows that could be measured
 			measurement.Rows = got
 			if err := keep(file, measurement); err != nil {
 				return err

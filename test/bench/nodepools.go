@@ -180,6 +180,7 @@ func (b *labBench) hosted(ctx context.Context, hc *hyperv1.HostedCluster) (clien
 	if err != nil {
 		return nil, err
 	}
+	config.QPS = -1 // not limited
 	return client.New(config, client.Options{})
 }
 

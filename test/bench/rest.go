@@ -107,8 +107,14 @@ func (q *queue) observe(ctx context.Context, cluster *crashtest.Cluster, aws *cl
 	if err := q.run(ctx, span); err != nil {
 		return seen, err
 	}
-	calls := aws.calls()
-	seen.Calls, seen.Writes = fakeaws.Count(calls), cluster.Calls.Writes()-before
+	seen = summarize(aws.calls(), began)
+	seen.Writes += cluster.Calls.Writes() - before
+	return seen, nil
+}
+
+// summarize counts calls since then. Its writes are those in AWS.
+func summarize(calls []fakeaws.Call, began time.Time) quiet {
+	seen := quiet{Calls: fakeaws.Count(calls)}
 	for _, c := range calls {
 		if c.IsWrite() {
 			seen.Writes++
@@ -117,7 +123,7 @@ func (q *queue) observe(ctx context.Context, cluster *crashtest.Cluster, aws *cl
 	seconds := per(calls, began, time.Second)
 	seen.Seconds, seen.WorstSecond = len(seconds), most(seconds)
 	seen.WorstMinute, seen.WorstHour = most(per(calls, began, time.Minute)), most(per(calls, began, time.Hour))
-	return seen, nil
+	return seen
 }
 
 // per counts calls per unit of time.
@@ -139,19 +145,32 @@ func most(n map[int]int) int {
 
 // newFakeCluster is an API server without delays and network.
 func newFakeCluster() (*crashtest.Cluster, error) {
+	converter, err := crdConverter()
+	if err != nil {
+		return nil, err
+	}
+	return newFakeClusterOf(converter, 0), nil
+}
+
+// crdConverter is the converter of the project's own types. It reads all CRDs.
+func crdConverter() (managedfields.TypeConverter, error) {
 	root, err := pinned.Root()
 	if err != nil {
 		return nil, err
 	}
+	return crashtest.Converter(filepath.Join(root, "config", "crd")), nil
+}
+
+func newFakeClusterOf(converter managedfields.TypeConverter, firstUID int) *crashtest.Cluster {
 	return crashtest.NewCluster(crashtest.Options{
-		Scheme:     scheme,
-		Converters: []managedfields.TypeConverter{crashtest.Converter(filepath.Join(root, "config", "crd"))},
+		Scheme: scheme, FirstUID: firstUID,
+		Converters: []managedfields.TypeConverter{converter},
 		Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}},
 		WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
 		Index: func(b *fake.ClientBuilder) {
 			b.WithIndex(&hyperv1.NodePool{}, index.NodePoolCluster, index.ByCluster)
 		},
-	}), nil
+	})
 }
 
 // clusterAtRestTask observes one private cluster with both its services.
@@ -177,29 +196,51 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 	}
 	aws := newCloud()
 	aws.SetDelays(fakeaws.UsualDelays)
-	cl, err := aws.addCustomer("demo", public)
+	p := privateCluster{name: "demo", private: private, public: public}
+	q, err := p.reconcile(ctx, api, aws)
 	if err != nil {
 		return quiet{}, err
 	}
-	objects, err := cl.all(private)
+	seen, err := q.observe(ctx, api, aws, day)
 	if err != nil {
-		return quiet{}, err
+		return seen, err
+	}
+	return seen, p.available(ctx, api.Admin())
+}
+
+// privateCluster is a private cluster with both its services.
+type privateCluster struct {
+	name            string
+	private, public []byte // its signing key
+	*cluster
+}
+
+// reconcile creates the cluster, and returns the queue of both operators' controllers that call AWS for it.
+func (p *privateCluster) reconcile(ctx context.Context, api *crashtest.Cluster, aws *cloud) (*queue, error) {
+	cl, err := aws.addCustomer(p.name, p.public)
+	if err != nil {
+		return nil, err
+	}
+	p.cluster = cl
+	objects, err := cl.all(p.private)
+	if err != nil {
+		return nil, err
 	}
 	admin := api.Admin()
 	for _, name := range offered {
 		_, host := aws.addBalancer(cl.balancer(name))
 		if err := cl.serve(ctx, admin, name, host); err != nil {
-			return quiet{}, err
+			return nil, err
 		}
 	}
 	if err := create(ctx, admin, objects...); err != nil {
-		return quiet{}, err
+		return nil, err
 	}
 
-	q := queue{written: api.Calls.Writes}
+	q := &queue{written: api.Calls.Writes}
 	ho, err := endpointServices(ctx, api.Client(), aws)
 	if err != nil {
-		return quiet{}, err
+		return nil, err
 	}
 	link, identity := controlPlaneOperator(api.Client(), api.Client(), cl, aws)
 	link.Recorder = discard{}
@@ -231,20 +272,21 @@ func clusterAtRest(ctx context.Context) (quiet, error) {
 			return customers.ReconcileObject(ctx, es)
 		})
 	}
-	seen, err := q.observe(ctx, api, aws, day)
-	if err != nil {
-		return seen, err
-	}
+	return q, nil
+}
+
+// available returns an error unless both services are available.
+func (p *privateCluster) available(ctx context.Context, admin client.Client) error {
 	for _, name := range offered {
 		es := &hyperv1.AWSEndpointService{}
-		if err := admin.Get(ctx, client.ObjectKey{Namespace: cl.namespace(), Name: name}, es); err != nil {
-			return seen, err
+		if err := admin.Get(ctx, client.ObjectKey{Namespace: p.namespace(), Name: name}, es); err != nil {
+			return err
 		}
 		if !available(es) {
-			return seen, fmt.Errorf("%s is not available: %+v", name, es.Status.Conditions)
+			return fmt.Errorf("%s of %s is not available: %+v", name, p.name, es.Status.Conditions)
 		}
 	}
-	return seen, nil
+	return nil
 }
 
 // operatorAtRestTask observes the hypershift-operator with many services.

@@ -29,7 +29,7 @@ func (s section) begin(ctx context.Context) (report.Measurement, error) {
 		return report.Measurement{}, err
 	}
 	return report.Measurement{
-		Section: s.name, Commit: commit(ctx, root), Date: time.Now().UTC().Truncate(time.Second), Machine: machine(), LoadBefore: load(),
+		Section: s.name, Commit: commit(ctx, root), Date: time.Now().UTC().Truncate(time.Second), Machine: machine(), LoadBefore: loadAverage(),
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
@@ -59,19 +60,30 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 		"hosted control planes, many at once":  {atOnceRow(5, []labLife{{}}), atOnceRow(10, []labLife{{}})},
 		"node pools":                           {nodePoolRow(kindsOfImages[0].name, []poolLife{{}}), nodePoolRow(kindsOfImages[1].name, []poolLife{{}}), nodePoolRow(kindsOfImages[2].name, []poolLife{{}})},
 	}
+	events := map[string]fired{}
+	for _, event := range fireEvents {
+		events[event.name] = fired{}
+	}
+	measured["control-plane-operators at rest"] = fleetCallsRows([]quiet{{}})
+	measured["highly available at rest"] = highlyAvailableRows([]labLife{{}})
+	measured["deletion with workers"] = deletionWithWorkersRows([]goneParts{nil})
+	measured["API under load"] = apiUnderLoadRows([]apiLatency{sampleLatency()})
+	measured["under fire"] = fireRows(events)
 	results := &report.Results{}
-	for _, s := range sections {
+	measured["soak"] = soakRows([]soakResult{sampleSoak()})
+	all := append(slices.Clone(sections), named...)
+	for _, s := range all {
 		results.Add(report.Measurement{Section: s.name, Rows: measured[s.name]})
 	}
 	merged, err := report.Merge(goals(), results)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, s := range merged[:len(sections)] {
+	for i, s := range merged[:len(all)] {
 		for _, r := range s.Rows {
 			for _, f := range r.Figures {
 				if !f.Measured() {
-					t.Errorf("%s: the measurement has no sample of %q, %q", sections[i].name, r.What, f.Name)
+					t.Errorf("%s: the measurement has no sample of %q, %q", all[i].name, r.What, f.Name)
 				}
 			}
 		}
@@ -132,4 +144,13 @@ func TestPageIsUpToDate(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.md")); err != nil || string(got) != want {
 		t.Errorf("docs/benchmarks.md is not up to date (%v): run go run ./test/bench -page", err)
 	}
+}
+
+func sampleLatency() apiLatency {
+	sample := latencies{{3}, {2}, {1}}
+	a := apiLatency{Kinds: map[string]latencies{watched: sample}, Throughput: sample}
+	for _, kind := range requestKinds {
+		a.Kinds[kind.name] = sample
+	}
+	return a
 }

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +36,17 @@ func (c cost) writesFor(objects float64) float64 { return float64(c.Written.N) /
 
 // waits describes how long writes took per object.
 func (c cost) waits(objects float64) string {
-	return fmt.Sprintf("of them %s refused; waiting for the API server %s ms", report.Number(float64(c.Written.Refused)/objects), report.Number(1000*c.Written.Waited.Seconds()/objects))
+	return fmt.Sprintf("of them %s refused; waiting for the API server %s ms; %s", report.Number(float64(c.Written.Refused)/objects),
+		report.Number(1000*c.Written.Waited.Seconds()/objects), counted(c.Written.ByKind, objects))
+}
+
+// counted lists counts for each of so many objects, the highest first.
+func counted(counts map[string]int, objects float64) string {
+	kinds := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	for i, kind := range kinds {
+		kinds[i] = report.Number(float64(counts[kind])/objects) + " " + kind
+	}
+	return strings.Join(kinds, ", ")
 }
 
 // values returns one value of each measurement.

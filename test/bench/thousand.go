@@ -76,7 +76,7 @@ func thousandRows(costs []cost, plain []float64, fake cost, shares []restShare) 
 			report.Within("AWS calls per service", 4, "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).Earlier("2").With(openshiftStub("7.9")).WithDetail("%s", listed(last.Calls)),
 			report.Within("rejected creates", 0, "", values(costs, func(c cost) float64 { return float64(c.Refused) })...).With(openshiftStub("36 %")),
 			report.Info("writes per service", "", values(costs, func(c cost) float64 { return c.writesFor(servicesAtRest) })...).WithDetail("%s", last.waits(servicesAtRest)),
-		}, Note: "500 clusters with two services each; CPU with signatures, without TLS to AWS and its XML; load of the machine " + load()},
+		}, Note: "500 clusters with two services each; CPU with signatures, without TLS to AWS and its XML; load of the machine " + loadAverage()},
 		{What: "hypershift-operator alone at 1,000 services, CPU", Figures: []report.Figure{
 			report.Within("share of a core", 0.3, "%", values(shares, func(s restShare) float64 { return 100 * s.total() })...).Earlier("0.08 %").With(openshiftStub("3.9 %")).WithDetail("%s %% without a pass, %s ms per pass", report.Number(100*share.Idle), report.Number(1000*share.PerPass)),
 		}, Note: "measured with a resync 180 times as fast, and scaled"},

@@ -57,8 +57,8 @@ func readMemory() (memoryUsage, error) {
 	return m, lines.Err()
 }
 
-// load is the load average of the last minute: other processes distort measured times.
-func load() string {
+// loadAverage is the load average of the last minute: other processes distort measured times.
+func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"

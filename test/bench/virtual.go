@@ -3,7 +3,7 @@ package main
 import (
 	"container/heap"
 	"context"
-	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +41,7 @@ type due struct {
 	at    time.Time
 	pass  pass
 	fails int
+	err   error // of the last run
 }
 
 type dueHeap []*due
@@ -88,6 +89,7 @@ func (q *queue) watch() (wake func()) {
 // again schedules the next pass according to the result.
 func (d *due) again(result ctrl.Result, err error) {
 	d.fails++
+	d.err = err
 	switch {
 	case err != nil:
 		d.at = time.Now().Add(min(time.Second<<min(d.fails-1, 9), 5*time.Minute))
@@ -117,7 +119,7 @@ func (q *queue) wake() {
 func (q *queue) failing() error {
 	for _, d := range q.heap {
 		if d.fails > 0 {
-			return errors.New("a pass goes on failing")
+			return fmt.Errorf("a pass goes on failing: %w", d.err)
 		}
 	}
 	return nil

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -25,12 +27,16 @@ type written struct {
 	N, Refused int
 	Last       time.Time
 	Waited     time.Duration // total time of all responses
+	// ByKind are the writes of each resource and subresource.
+	ByKind map[string]int
 }
 
 func (w *writes) soFar() written {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.written
+	now := w.written
+	now.ByKind = maps.Clone(now.ByKind)
+	return now
 }
 
 // silence waits until nothing has been written for a moment.
@@ -46,13 +52,17 @@ func (w *writes) silentFor(ctx context.Context, while, patience time.Duration) e
 	})
 }
 
-// write makes a write and counts it.
-func (w *writes) write(do func() error) error {
+// write makes a write and counts it as one of a kind.
+func (w *writes) write(kind string, do func() error) error {
 	began := time.Now()
 	err := do()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.N++
+	if w.ByKind == nil {
+		w.ByKind = map[string]int{}
+	}
+	w.ByKind[kind]++
 	w.Last = time.Now()
 	w.Waited += w.Last.Sub(began)
 	if err != nil {
@@ -69,25 +79,42 @@ func (w *writes) newClient(cfg *rest.Config, opts client.Options) (client.Client
 	}
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-			return w.write(func() error { return c.Create(ctx, obj, opts...) })
+			return w.write(kindOf(obj, c), func() error { return c.Create(ctx, obj, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-			return w.write(func() error { return c.Delete(ctx, obj, opts...) })
+			return w.write(kindOf(obj, c), func() error { return c.Delete(ctx, obj, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
-			return w.write(func() error { return c.Update(ctx, obj, opts...) })
+			return w.write(kindOf(obj, c), func() error { return c.Update(ctx, obj, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return w.write(func() error { return c.Patch(ctx, obj, patch, opts...) })
+			return w.write(kindOf(obj, c), func() error { return c.Patch(ctx, obj, patch, opts...) })
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			return w.write(func() error { return c.Apply(ctx, obj, opts...) })
+			return w.write(appliedKind(obj), func() error { return c.Apply(ctx, obj, opts...) })
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 			if w.status != nil {
 				w.status(obj)
 			}
-			return w.write(func() error { return c.SubResource(sub).Apply(ctx, obj, opts...) })
+			return w.write(appliedKind(obj)+"/"+sub, func() error { return c.SubResource(sub).Apply(ctx, obj, opts...) })
 		},
 	}), nil
+}
+
+// kindOf is the kind of an object, empty if the scheme does not know it.
+func kindOf(obj client.Object, c client.Client) string {
+	gvk, err := c.GroupVersionKindFor(obj)
+	if err != nil {
+		return ""
+	}
+	return gvk.Kind
+}
+
+// appliedKind is the kind of an object that is applied. The operators apply unstructured ones.
+func appliedKind(obj runtime.ApplyConfiguration) string {
+	if o, ok := obj.(interface{ GetKind() string }); ok {
+		return o.GetKind()
+	}
+	return fmt.Sprintf("%T", obj)
 }

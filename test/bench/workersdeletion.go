@@ -79,7 +79,7 @@ func deletionWithWorkersRows(all []goneParts) []report.Row {
 		Figures: []report.Figure{
 			report.Within("until everything is gone", 30, "s", values(all, goneParts.total)...).Earlier("73 s, of which Cluster API's provider waits for 54").
 				WithDetail("%s", last(all)).
-				WhatWasTried("Cluster API's AWS provider looks only once a minute whether an instance is terminated."),
+				WhatWasTried("nodes are not drained, and the operator lets Cluster API's AWS provider look at terminated instances before its minute is over."),
 		},
 	}}
 }

@@ -131,6 +131,7 @@ func (r *Reconciler) controller() *Controller {
 func (r *Reconciler) deletion() []reconcile.Step[*scope] {
 	return []reconcile.Step[*scope]{
 		{Name: "end of the pause", Run: r.unpauseChildren},
+		{Name: "drain", Run: r.skipDrain},
 		{Name: "MachineDeployment", Run: r.deleteDeployment},
 		{Name: "machines", Run: r.deleteMachines},
 		{Name: "templates", Run: r.deleteTemplates},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -31,6 +32,23 @@ func terminationCheck(age time.Duration) (due, next time.Duration) {
 		due = 0 // the provider checks by itself
 	}
 	return due, deletionPause
+}
+
+// skipDrain lets Cluster API terminate the machines of a cluster that is being deleted without draining their nodes: there is no
+// other node for their pods, and a PodDisruptionBudget would keep the cluster forever. Cluster API does not drain nodes either when its
+// Cluster is being deleted, but here the Cluster is deleted after its machines.
+func (r *Reconciler) skipDrain(ctx context.Context, s *scope) error {
+	if s.hc != nil && s.hc.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	for i := range s.machines {
+		if err := r.annotate(ctx, &s.machines[i], map[string]any{
+			clusterv1.ExcludeNodeDrainingAnnotation: "", clusterv1.ExcludeWaitForNodeVolumeDetachAnnotation: "",
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkInstances lets the AWS provider check the instances that are being terminated, and returns when to do it again.

@@ -5,7 +5,9 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -250,20 +253,30 @@ func (l *Load) send(ctx context.Context, c *http.Client, method, url, body strin
 			text := err.Error()
 			return strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:]), retried
 		}
+		problem = refusal(resp)
 		_ = resp.Body.Close()
 		if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated {
 			return "", retried
 		}
 		after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 		if resp.StatusCode != http.StatusTooManyRequests || err != nil || retried == retries {
-			return resp.Status, retried
+			return problem, retried
 		}
 		select {
 		case <-ctx.Done():
-			return resp.Status, retried
+			return problem, retried
 		case <-time.After(time.Duration(after) * time.Second):
 		}
 	}
+}
+
+// refusal is the status of an answer, of an error of the server with its message.
+func refusal(resp *http.Response) string {
+	var status metav1.Status
+	if resp.StatusCode < http.StatusInternalServerError || json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&status) != nil || status.Message == "" {
+		return resp.Status
+	}
+	return resp.Status + ": " + status.Message
 }
 
 // Asked is the number of requests since the last call of Count.

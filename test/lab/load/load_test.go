@@ -175,3 +175,23 @@ func arrive(t *testing.T, n *atomic.Int64, want int64) {
 		t.Fatalf("%d requests have arrived, want %d: %v", n.Load(), want, err)
 	}
 }
+
+func TestErrorOfTheServerHasItsMessage(t *testing.T) {
+	for want, answer := range map[string]struct {
+		code int
+		body string
+	}{
+		"500 Internal Server Error: etcdserver: no leader": {http.StatusInternalServerError, `{"kind":"Status","message":"etcdserver: no leader"}`},
+		"500 Internal Server Error":                        {http.StatusInternalServerError, "no JSON"},
+		"401 Unauthorized":                                 {http.StatusUnauthorized, `{"kind":"Status","message":"Unauthorized"}`},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(answer.code)
+			_, _ = io.WriteString(w, answer.body)
+		}))
+		if got, _ := newLoad(Options{}).send(t.Context(), server.Client(), http.MethodGet, server.URL, ""); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		server.Close()
+	}
+}

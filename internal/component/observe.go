@@ -56,9 +56,10 @@ func evaluate(obj client.Object) observation {
 	case *appsv1.StatefulSet:
 		s := w.Status
 		o.replacing = s.ObservedGeneration < w.Generation || s.CurrentRevision != s.UpdateRevision
-		// Voting members are available as long as they have a majority.
-		o.available = s.AvailableReplicas > wanted/2
-		o.complete = !o.replacing && s.AvailableReplicas >= wanted
+		// Voting members are available as long as they have a majority. The minReadySeconds of a StatefulSet space its rollout, and a start does not
+		// wait for them.
+		o.available = s.ReadyReplicas > wanted/2
+		o.complete = !o.replacing && s.ReadyReplicas >= wanted
 	}
 	return o
 }

@@ -165,7 +165,7 @@ func TestEvaluateWorkloadStatus(t *testing.T) {
 	}
 	members := func(current, update string, ready int32) client.Object {
 		s := statefulSet()
-		s.Status = appsv1.StatefulSetStatus{CurrentRevision: current, UpdateRevision: update, AvailableReplicas: ready}
+		s.Status = appsv1.StatefulSetStatus{CurrentRevision: current, UpdateRevision: update, ReadyReplicas: ready}
 		return s
 	}
 	for name, tc := range map[string]struct {

@@ -22,6 +22,11 @@ const (
 	member  = "member"
 )
 
+// reconnecting is how long, in seconds, a rollout waits after a member is ready before it replaces the next one. A member has a new address after its
+// restart. The API servers connect to it with a back-off of several seconds (gRPC: 1 s, then 1.6 times more each), and until the DNS server has
+// forgotten the former address. Without the wait an API server could have no connection at all when the last member is replaced.
+const reconnecting = 15
+
 // snapshotURL returns the URL of the snapshot that the cluster begins with. It is empty if there is no snapshot or if
 // the cluster has been up.
 func snapshotURL(env *target.ControlPlane) string {
@@ -65,6 +70,9 @@ func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 		unmount(pod, "config", "client-tls")
 		configFromMap(pod)
 		return nil
+	}
+	if cluster.Size > 1 {
+		s.Spec.MinReadySeconds = reconnecting
 	}
 	c := component.Container(pod, member)
 	c.Args = append(c.Args, "--size="+strconv.Itoa(cluster.Size))

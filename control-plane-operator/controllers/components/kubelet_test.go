@@ -39,7 +39,7 @@ func (w *testEnv) kubelet(ctx context.Context) (moved bool) {
 		moved = w.replace(ctx, f) || moved
 		f = w.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
 		before := s.DeepCopy()
-		s.Status.Replicas, s.Status.AvailableReplicas = int32(len(f.pods)), f.available()
+		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(f.pods)), f.available()
 		s.Status.UpdateRevision, s.Status.CurrentRevision = f.revision, f.revision
 		for _, old := range f.old {
 			s.Status.CurrentRevision = old.Labels[revision]

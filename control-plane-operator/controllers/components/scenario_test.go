@@ -335,7 +335,7 @@ func TestEtcdIsAvailableWithAMajority(t *testing.T) {
 		w.publish(t.Context(), pod, before)
 		sts := &appsv1.StatefulSet{}
 		w.must(w.Admin().Get(t.Context(), w.key(names.Etcd), sts))
-		sts.Status.AvailableReplicas--
+		sts.Status.ReadyReplicas--
 		w.must(w.Admin().Status().Update(t.Context(), sts))
 		w.must(w.start()(t.Context()))
 

@@ -29,6 +29,11 @@ defaults
     option dontlognull
     option clitcpka
     option srvtcpka
+    # Without traffic, a server whose machine has died is noticed after 20 s, and with traffic after 10 s (tcp-ut). The kernel would need a quarter of
+    # an hour, and as long the clients of that connection would have no answer.
+    srvtcpka-idle 10s
+    srvtcpka-intvl 5s
+    srvtcpka-cnt 2
     # Shorter than the second after which the kernel tries again by itself. While a Service has no endpoints its node refuses by ICMP,
     # and HAProxy before 3.0 has no rest (its issue 2491) until the socket is closed: for good if the kernel's second try succeeds.
     timeout connect 900ms
@@ -81,7 +86,7 @@ func configuration(rules []rule) string {
 	written := map[string]bool{}
 	for _, r := range rules {
 		if !written[r.service] {
-			fmt.Fprintf(&out, "\nbackend %s\n    server service %s\n", r.service, r.address)
+			fmt.Fprintf(&out, "\nbackend %s\n    server service %s tcp-ut 10s\n", r.service, r.address)
 		}
 		written[r.service] = true
 	}

@@ -314,10 +314,19 @@ const oneReplicaOff = "a pod on a dead machine is replaced elsewhere at the earl
 
 // fireTried and gapTried are the efforts for events that miss the goal, by name.
 var (
-	fireTried = map[string]string{}
-	gapTried  = map[string]string{
+	fireTried = map[string]string{
+		"death of an etcd member": "a create that is in flight when the leader dies fails: nobody knows whether it was stored, and etcd's client does not repeat it.",
+		"death of a management machine": "since this measurement the router closes connections to a dead API server after 10 s. Load balancers and " +
+			"kube-proxy send new connections to a dead machine until they notice.",
+		"death of a zone": "load balancers send new connections to routers of a dead zone until their health checks fail. Reads are repeated by clients, creates are not.",
+		"rotation of all certificates": "since this measurement members of etcd are restarted with 15 s between them, so that API servers can connect to one before the next " +
+			"restarts.",
+	}
+	gapTried = map[string]string{
 		"death of a management machine": oneReplicaOff,
 		"death of a zone":               oneReplicaOff,
+		"rotation of all certificates": "etcd and the API server are restarted in the same step of the rotation. The new API server waits for etcd, and connects with a back-off of " +
+			"seconds.",
 	}
 )
 

@@ -66,7 +66,7 @@ func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 		// By default etcd keeps the last 5,000 writes in memory for members that have to catch up.
 		text += "snapshot-catchup-entries: 100\n"
 	} else {
-		text += checks
+		text += checks + onlyGRPC
 	}
 	cm.Data[commonFile] = text
 	cm.Data[formedKey] = strconv.FormatBool(formed(env))
@@ -80,6 +80,12 @@ func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 // hash is the one of the last compaction, which etcd computes in any case. A single member has no other data to compare
 // with.
 const checks = "feature-gates: InitialCorruptCheck=true,CompactHashCheck=true\n"
+
+// onlyGRPC moves HTTP to an address that no program uses, so that clients talk to etcd's own gRPC server. Otherwise that runs in Go's HTTP server:
+// when a member stops, it answers requests with an empty 200, which API servers pass to their clients as an error. The gRPC server completes its
+// requests, and clients continue with other members. A single member stops at once, because its clients have no other: with its own server it would
+// wait for watches for seven seconds. https://github.com/grpc/grpc-go/issues/1384
+const onlyGRPC = "listen-client-http-urls: https://127.0.0.1:2382\n"
 
 // stateOf returns the initial-cluster-state of a single member. After a loss of its data it cannot join another member,
 // so it exits instead of starting a new cluster.

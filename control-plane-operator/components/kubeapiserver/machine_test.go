@@ -48,11 +48,13 @@ type machine struct {
 	// replace maps strings in arguments and files.
 	replace map[string]string
 	running []*process.Process
+	// probes are the addresses for the probes of etcd's members, by name.
+	probes map[string]string
 }
 
 func newMachine(t *testing.T, env *target.ControlPlane) *machine {
 	programs, err := pinned.Ensure(t.Context(), os.Stderr, names.Etcd, names.KubeAPIServer)
-	m := &machine{t: t, env: env, dir: t.TempDir(), programs: programs, replace: map[string]string{}}
+	m := &machine{t: t, env: env, dir: t.TempDir(), programs: programs, replace: map[string]string{}, probes: map[string]string{}}
 	m.must(err)
 	m.sockets, err = os.MkdirTemp("", "kms-")
 	m.must(err)

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
@@ -58,17 +62,30 @@ func (m *machine) startMembers() {
 		m.replace[hostOf(cluster.ClientURL(name))], m.replace[hostOf(cluster.PeerURL(name))] = m.free(), m.free()
 	}
 	m.replace[cluster.ServiceAddress()] = m.replace[hostOf(cluster.ClientURL("etcd-0"))]
-	members, probes := map[string]*process.Process{}, map[string]string{}
+	members := map[string]*process.Process{}
 	for _, name := range cluster.Members() {
-		probes[name] = m.free()
-		m.replace["https://0.0.0.0:2379"] = "https://127.0.0.1:" + portOf(m.replace[hostOf(cluster.ClientURL(name))])
-		m.replace["https://0.0.0.0:2380"] = "https://127.0.0.1:" + portOf(m.replace[hostOf(cluster.PeerURL(name))])
-		m.replace["http://0.0.0.0:2381"] = "http://127.0.0.1:" + portOf(probes[name])
-		members[name] = m.run(etcdcomponent.Component, name, m.decided(cluster, name))
+		m.probes[name] = m.free()
+		members[name] = m.runMember(name)
 	}
 	for name, member := range members {
-		m.ready(member, "http://"+probes[name]+"/readyz", http.DefaultClient)
+		m.memberReady(name, member)
 	}
+}
+
+// runMember runs a member of etcd, which has its data from before if it has run.
+func (m *machine) runMember(name string) *process.Process {
+	m.t.Helper()
+	cluster := etcd.Of(m.env.HCP)
+	m.replace["https://0.0.0.0:2379"] = "https://127.0.0.1:" + portOf(m.replace[hostOf(cluster.ClientURL(name))])
+	m.replace["https://0.0.0.0:2380"] = "https://127.0.0.1:" + portOf(m.replace[hostOf(cluster.PeerURL(name))])
+	m.replace["http://0.0.0.0:2381"] = "http://127.0.0.1:" + portOf(m.probes[name])
+	m.replace["https://127.0.0.1:2382"] = "https://127.0.0.1:" + portOf(m.free())
+	return m.run(etcdcomponent.Component, name, m.decided(cluster, name))
+}
+
+func (m *machine) memberReady(name string, member *process.Process) {
+	m.t.Helper()
+	m.ready(member, "http://"+m.probes[name]+"/readyz", http.DefaultClient)
 }
 
 // decided writes the result of a member's init container, which a single member does not have.
@@ -164,6 +181,42 @@ func TestAPIServerServesWithoutOneEtcdMember(t *testing.T) {
 		_, err := c.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{})
 		return err == nil, nil
 	}))
+}
+
+// An API server does not repeat a write when etcd's answer is an error that it does not know: its client gets the status 500. A write that etcd's leader
+// has when it hands over times out in etcd, also in an orderly handover.
+func TestRestartsOfEtcdMembersCauseNoUnknownErrors(t *testing.T) {
+	env := targettest.Env()
+	targettest.HighlyAvailable.Adapt(env)
+	c := startControlPlane(t, env)
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	var requests, handedOver atomic.Int64
+	for n := range 8 {
+		clients.Go(func() {
+			name := fmt.Sprintf("writer-%d", n)
+			for ctx.Err() == nil {
+				_, err := c.CoreV1().ConfigMaps("default").Patch(ctx, name, types.ApplyPatchType,
+					fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"n":"%d"}}`, name, requests.Add(1)),
+					metav1.PatchOptions{FieldManager: "test"})
+				switch {
+				case err == nil || ctx.Err() != nil:
+				case strings.Contains(err.Error(), "etcdserver: request timed out"):
+					handedOver.Add(1)
+				default:
+					t.Errorf("a request failed: %v", err)
+				}
+			}
+		})
+	}
+	for i, name := range etcd.Of(env.HCP).Members() {
+		c.running[i].Stop(15 * time.Second)
+		c.memberReady(name, c.runMember(name))
+		time.Sleep(5 * time.Second) // the API server connects to it again, with a back-off
+	}
+	stop()
+	clients.Wait()
+	t.Logf("%d requests; %d timed out when the leader handed over", requests.Load(), handedOver.Load())
 }
 
 func TestAPIServerUsesTheUsersConfiguration(t *testing.T) {

@@ -29,6 +29,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/bench/report"
+	"github.com/hosted-control-planes/hypershift/test/lab/disruption"
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
 
@@ -198,12 +199,12 @@ func createLoad(ctx context.Context, hosted client.Client, image string) error {
 		}
 	}
 	// A namespace has its service account some moments later.
-	if err := waitFor(ctx, "pods can be created", func(ctx context.Context) error {
+	if err := disruption.WaitFor(ctx, "pods can be created", func(ctx context.Context) error {
 		return hosted.Create(ctx, pod(metav1.NamespaceDefault, talker))
 	}); err != nil {
 		return err
 	}
-	if err := waitFor(ctx, "a pod without a node can be created", func(ctx context.Context) error {
+	if err := disruption.WaitFor(ctx, "a pod without a node can be created", func(ctx context.Context) error {
 		first := pod(loadNamespace, "pod-0000")
 		first.Spec.SchedulerName = "none"
 		return hosted.Create(ctx, first)
@@ -221,7 +222,7 @@ func createLoad(ctx context.Context, hosted client.Client, image string) error {
 	}); err != nil {
 		return fmt.Errorf("creating pods without a node: %w", err)
 	}
-	return waitFor(ctx, "the pod runs", func(ctx context.Context) error {
+	return disruption.WaitFor(ctx, "the pod runs", func(ctx context.Context) error {
 		p := &corev1.Pod{}
 		if err := hosted.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: talker}, p); err != nil {
 			return err

@@ -34,10 +34,12 @@
 //	deletion with      the same: until all parts of a cluster are gone       workersdeletion.go
 //	workers
 //	API under load     the same: requests with and without the router        apiload.go
-//	under fire         the same: failed requests of users while parts die,   underfire.go, fireevents.go
+//	under fire         the same: failed requests of users while parts die,   underfire.go
 //	                   are upgraded, rotated or changed
 //	soak               as 200 HostedClusters; clusters and pools are made    soak.go
 //	                   and deleted for hours. Only with its name
+//	cold demo          make demo, with caches that are empty. Only with      colddemo.go
+//	                   its name
 //
 // -only takes the name of a section, the beginning of several names, or a part of one.
 // A section on a lab starts a lab and removes it. It is refused while another lab exists.

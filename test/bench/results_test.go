@@ -62,7 +62,7 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 	}
 	events := map[string]fired{}
 	for _, event := range fireEvents {
-		events[event.name] = fired{}
+		events[event.Name] = fired{}
 	}
 	measured["control-plane-operators at rest"] = fleetCallsRows([]quiet{{}})
 	measured["highly available at rest"] = highlyAvailableRows([]labLife{{}})
@@ -70,6 +70,7 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 	measured["API under load"] = apiUnderLoadRows([]apiLatency{sampleLatency()})
 	measured["under fire"] = fireRows(events)
 	results := &report.Results{}
+	measured["cold demo"] = coldDemoRows(demoTimes{available: []float64{17}, ended: []float64{36}})
 	measured["soak"] = soakRows([]soakResult{sampleSoak()})
 	all := append(slices.Clone(sections), named...)
 	for _, s := range all {

@@ -25,6 +25,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/bench/report"
+	"github.com/hosted-control-planes/hypershift/test/lab/disruption"
 )
 
 var soakDuration = flag.Duration("duration", 2*time.Hour, "how long the section \"soak\" makes and deletes clusters")
@@ -260,7 +261,7 @@ func cycleOf(ctx context.Context, admin client.Client, cl *cluster) error {
 		return err
 	}
 	hcp := &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: cl.namespace(), Name: cl.name}}
-	if err := waitFor(ctx, "the HostedControlPlane exists", func(ctx context.Context) error {
+	if err := disruption.WaitFor(ctx, "the HostedControlPlane exists", func(ctx context.Context) error {
 		return admin.Get(ctx, client.ObjectKeyFromObject(hcp), hcp)
 	}); err != nil {
 		return err
@@ -295,7 +296,7 @@ func cycleOf(ctx context.Context, admin client.Client, cl *cluster) error {
 		if err := admin.Delete(ctx, obj); err != nil {
 			return fmt.Errorf("deleting %T: %w", obj, err)
 		}
-		if err := waitFor(ctx, fmt.Sprintf("%T is gone", obj), func(ctx context.Context) error {
+		if err := disruption.WaitFor(ctx, fmt.Sprintf("%T is gone", obj), func(ctx context.Context) error {
 			err := admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 			if err == nil {
 				return errors.New(conditionsOf(obj))
@@ -322,7 +323,7 @@ func conditionsOf(obj client.Object) string {
 
 // machineDeployments waits until so many pools of a cluster have their machines' object.
 func machineDeployments(ctx context.Context, admin client.Client, cl *cluster, want int) error {
-	return waitFor(ctx, fmt.Sprintf("%d pools have their MachineDeployment", want), func(ctx context.Context) error {
+	return disruption.WaitFor(ctx, fmt.Sprintf("%d pools have their MachineDeployment", want), func(ctx context.Context) error {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(clusterv1.GroupVersion.WithKind("MachineDeploymentList"))
 		if err := admin.List(ctx, list, client.InNamespace(cl.namespace())); err != nil {

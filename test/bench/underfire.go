@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +18,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/bench/report"
-	lab "github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/disruption"
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
 
@@ -31,8 +29,6 @@ const (
 	creating = time.Second
 	// baseline is the time without an event, in which no request may fail.
 	baseline = 15 * time.Second
-	// firePatience is the timeout of one event.
-	firePatience = 10 * time.Minute
 	// rotationPause is the minimum duration of each step of a rotation of certificates in this section.
 	rotationPause = "45s"
 )
@@ -43,44 +39,10 @@ type attacked struct {
 	users *load.Load
 }
 
-// attack makes events in the management cluster and waits until their results are complete.
-type attack struct {
-	management client.Client
-	machines   labMachines
-	// release returns the payload of a version.
-	release func(ctx context.Context, version string) (string, error)
-	// older and newer are the versions of an upgrade.
-	older, newer string
-	// off is how long machines stay off.
-	off time.Duration
-}
-
-// labMachines turns machines of the management cluster off and on.
-type labMachines interface {
-	Status(ctx context.Context) (*lab.Status, error)
-	KillMachine(ctx context.Context, name string) error
-	StartMachine(ctx context.Context, name string) error
-	WaitForNode(ctx context.Context, name string) error
-}
-
-// fireEvent is something that happens to a control plane. make returns a description after it has happened and the control plane is complete
-// again.
-type fireEvent struct {
-	name string
-	make func(*attack, context.Context, client.ObjectKey) (string, error)
-}
-
 // fireEvents are the events in their order, in which the upgrade is the first because clusters begin with the older version.
-var fireEvents = []fireEvent{
-	{"upgrade", (*attack).upgrade},
-	{"death of an API server's pod", (*attack).killAPIServers},
-	{"death of an etcd member", (*attack).killEtcd},
-	{"death of a router", (*attack).killRouters},
-	{"death of a management machine", (*attack).killMachine},
-	{"death of a zone", (*attack).killZone},
-	{"rotation of all certificates", (*attack).rotateCertificates},
-	{"change of the access mode", (*attack).changeAccess},
-	{"rotation of encryption keys", (*attack).rotateKeys},
+var fireEvents = []disruption.Event{
+	disruption.Upgrade, disruption.APIServerDeath, disruption.EtcdDeath, disruption.RouterDeath, disruption.MachineDeath, disruption.ZoneDeath,
+	disruption.CertificateRotation, disruption.AccessChange, disruption.KeyRotation,
 }
 
 // fired is what users noticed of an event.
@@ -93,14 +55,14 @@ type fired struct {
 // underFire measures the requests of users of a highly available control plane and of one with one replica, while events happen to one
 // after the other.
 func underFire(ctx context.Context, l *labBench) (rows []report.Row, err error) {
-	a := &attack{
-		management: l.management, machines: l.Lab, release: l.Release, newer: l.Versions[0], older: l.Versions[1], off: 2 * time.Minute,
+	d := &disruption.Disruptor{
+		Management: l.management, Machines: l.Lab, Release: l.Release, Newer: l.Versions[0], Older: l.Versions[1], Off: 2 * time.Minute,
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var both []*attacked
 	for _, availability := range []hyperv1.AvailabilityPolicy{hyperv1.HighlyAvailable, hyperv1.SingleReplica} {
-		one, err := l.attacked(ctx, a, availability)
+		one, err := l.attacked(ctx, d, availability)
 		if err != nil {
 			return nil, err
 		}
@@ -114,8 +76,8 @@ func underFire(ctx context.Context, l *labBench) (rows []report.Row, err error) 
 	}
 	results := map[string]fired{}
 	for _, event := range fireEvents {
-		if results[event.name], err = a.fire(ctx, both, event); err != nil {
-			delete(results, event.name)
+		if results[event.Name], err = fire(ctx, d, both, event); err != nil {
+			delete(results, event.Name)
 			return fireRows(results), err
 		}
 	}
@@ -128,28 +90,28 @@ func underFire(ctx context.Context, l *labBench) (rows []report.Row, err error) 
 }
 
 // fire makes an event happen to the highly available control plane, and then to the other one.
-func (a *attack) fire(ctx context.Context, both []*attacked, event fireEvent) (f fired, err error) {
+func fire(ctx context.Context, d *disruption.Disruptor, both []*attacked, event disruption.Event) (f fired, err error) {
 	for i, one := range both {
 		began := time.Now()
 		one.users.Count()
-		detail, err := event.make(a, ctx, one.key)
+		detail, err := event.Happen(d, ctx, one.key)
 		if err != nil {
-			return f, fmt.Errorf("%s of %s: %w", event.name, one.key, err)
+			return f, fmt.Errorf("%s of %s: %w", event.Name, one.key, err)
 		}
 		if err := pause(ctx, 2*time.Second); err != nil {
 			return f, err
 		}
 		count := one.users.Count()
 		detail = fmt.Sprintf("%s; %.0f s in all; %s", detail, time.Since(began).Seconds(), noticed(count))
-		fmt.Fprintf(os.Stderr, "%s: %s: %s\n", one.key, event.name, detail)
+		fmt.Fprintf(os.Stderr, "%s: %s: %s\n", one.key, event.Name, detail)
 		if i == 0 {
 			f.Highly, f.HighlyDetail = count, detail
 		} else {
 			f.Single, f.SingleDetail = count, detail
 		}
 		for _, each := range both { // an event of one may have disturbed the other
-			if err := a.complete(ctx, each.key); err != nil {
-				return f, fmt.Errorf("after %s of %s: %w", event.name, one.key, err)
+			if err := d.Complete(ctx, each.key); err != nil {
+				return f, fmt.Errorf("after %s of %s: %w", event.Name, one.key, err)
 			}
 		}
 	}
@@ -177,25 +139,25 @@ func calm(ctx context.Context, users *load.Load, span time.Duration) error {
 func fireRows(results map[string]fired) (rows []report.Row) {
 	for _, event := range fireEvents {
 		var failed, gap []float64
-		f, measured := results[event.name]
+		f, measured := results[event.Name]
 		if measured {
 			failed, gap = []float64{float64(f.Highly.Failed)}, []float64{f.Single.Gap.Seconds()}
 		}
-		lost := report.Within("failed requests, more than one replica", 0, "", failed...).WithDetail("%s", f.HighlyDetail).WhatWasTried(fireTried[event.name])
-		if event.name == "upgrade" {
+		lost := report.Within("failed requests, more than one replica", 0, "", failed...).WithDetail("%s", f.HighlyDetail).WhatWasTried(fireTried[event.Name])
+		if event.Name == disruption.Upgrade.Name {
 			lost = lost.Earlier("1 of 1,277")
 		}
 		rows = append(rows, report.Row{
-			What: "requests of users: " + event.name, Note: fireNotes[event.name],
-			Figures: []report.Figure{lost, report.Within("longest gap, one replica", 10, "s", gap...).WithDetail("%s", f.SingleDetail).WhatWasTried(gapTried[event.name])},
+			What: "requests of users: " + event.Name, Note: fireNotes[event.Name],
+			Figures: []report.Figure{lost, report.Within("longest gap, one replica", 10, "s", gap...).WithDetail("%s", f.SingleDetail).WhatWasTried(gapTried[event.Name])},
 		})
 	}
 	return rows
 }
 
 // attacked creates a hosted cluster of the older version, whose Secrets are encrypted, and begins to send the requests of its users.
-func (b *labBench) attacked(ctx context.Context, a *attack, availability hyperv1.AvailabilityPolicy) (*attacked, error) {
-	prepared, err := b.prepareVersion(ctx, availability, a.older)
+func (b *labBench) attacked(ctx context.Context, d *disruption.Disruptor, availability hyperv1.AvailabilityPolicy) (*attacked, error) {
+	prepared, err := b.prepareVersion(ctx, availability, d.Older)
 	if err != nil {
 		return nil, err
 	}
@@ -204,12 +166,12 @@ func (b *labBench) attacked(ctx context.Context, a *attack, availability hyperv1
 		return nil, err
 	}
 	first := one.key.Name + "-first"
-	if err := a.newKey(ctx, one.key, first); err != nil {
+	if err := d.NewKey(ctx, one.key, first); err != nil {
 		return nil, err
 	}
-	hc, err := a.change(ctx, one.key, func(hc *hyperv1.HostedCluster) {
+	hc, err := d.Change(ctx, one.key, func(hc *hyperv1.HostedCluster) {
 		metav1.SetMetaDataAnnotation(&hc.ObjectMeta, hyperv1.RotationPauseAnnotation, rotationPause)
-		hc.Spec.SecretEncryption = encryptedWith(first)
+		hc.Spec.SecretEncryption = disruption.EncryptedWith(first)
 	})
 	if err != nil {
 		return nil, err
@@ -219,7 +181,7 @@ func (b *labBench) attacked(ctx context.Context, a *attack, availability hyperv1
 	if err := b.management.Create(ctx, empty); err != nil {
 		return nil, err
 	}
-	if err := a.complete(ctx, one.key); err != nil {
+	if err := d.Complete(ctx, one.key); err != nil {
 		return nil, err
 	}
 	return one, b.sendRequests(ctx, one)
@@ -228,7 +190,7 @@ func (b *labBench) attacked(ctx context.Context, a *attack, availability hyperv1
 // sendRequests sends the requests of the users, through the load balancer, until ctx ends.
 func (b *labBench) sendRequests(ctx context.Context, one *attacked) error {
 	address := ""
-	if err := until(ctx, firePatience, func(ctx context.Context) (bool, error) {
+	if err := until(ctx, disruption.Timeout, func(ctx context.Context) (bool, error) {
 		address = b.balancer(ctx, client.ObjectKey{Namespace: controlPlane(one.key), Name: names.Router})
 		return address != "", nil
 	}); err != nil {
@@ -316,11 +278,12 @@ const oneReplicaOff = "a pod on a dead machine is replaced elsewhere at the earl
 var (
 	fireTried = map[string]string{
 		"death of an etcd member": "a create that is in flight when the leader dies fails: nobody knows whether it was stored, and etcd's client does not repeat it.",
-		"death of a management machine": "since this measurement the router closes connections to a dead API server after 10 s. Load balancers and " +
-			"kube-proxy send new connections to a dead machine until they notice.",
+		"death of a management machine": "the router closes connections to a dead API server after 10 s. A write that is in flight to a member of etcd on the machine fails. Load " +
+			"balancers and kube-proxy send new connections to a dead machine until they notice.",
 		"death of a zone": "load balancers send new connections to routers of a dead zone until their health checks fail. Reads are repeated by clients, creates are not.",
-		"rotation of all certificates": "since this measurement members of etcd are restarted with 15 s between them, so that API servers can connect to one before the next " +
-			"restarts.",
+		"rotation of all certificates": "members of etcd are restarted with 15 s between them, so that API servers can connect to one before the next restarts. Since this " +
+			"measurement a member that stops completes its requests; three of the five were answered by a server that had stopped. A write that etcd's leader has when it hands " +
+			"over times out in etcd.",
 	}
 	gapTried = map[string]string{
 		"death of a management machine": oneReplicaOff,
@@ -329,21 +292,3 @@ var (
 			"seconds.",
 	}
 )
-
-// zoneOf returns the zone of a node, and the machines in it.
-func zoneOf(status *lab.Status, node string) (zone string, machines []string) {
-	for _, m := range status.Machines {
-		if m.Name == node {
-			zone = m.Zone
-		}
-	}
-	for _, m := range status.Machines {
-		if zone != "" && m.Zone == zone {
-			machines = append(machines, m.Name)
-		}
-	}
-	slices.Sort(machines)
-	return zone, machines
-}
-
-var errNoPods = errors.New("there is no such pod")

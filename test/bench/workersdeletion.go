@@ -18,6 +18,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/bench/report"
+	"github.com/hosted-control-planes/hypershift/test/lab/disruption"
 )
 
 const (
@@ -104,7 +105,7 @@ func (b *labBench) deleteWithWorkers(ctx context.Context) (goneParts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := waitFor(ctx, "all machines are nodes", func(ctx context.Context) error {
+	if err := disruption.WaitFor(ctx, "all machines are nodes", func(ctx context.Context) error {
 		nodes := &corev1.NodeList{}
 		if err := hosted.List(ctx, nodes); err != nil {
 			return err
@@ -160,8 +161,8 @@ func untilGone(ctx context.Context, began time.Time, parts []part) (goneParts, e
 		if left == "" {
 			return result, nil
 		}
-		if time.Since(began) > firePatience {
-			return nil, fmt.Errorf("after %s there is still: %s", firePatience, left)
+		if time.Since(began) > disruption.Timeout {
+			return nil, fmt.Errorf("after %s there is still: %s", disruption.Timeout, left)
 		}
 		if err := pause(ctx, goneEvery); err != nil {
 			return nil, err

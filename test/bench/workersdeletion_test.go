@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/disruption"
 )
 
 func TestEachPartOfADeletionHasItsTime(t *testing.T) {
@@ -31,7 +33,7 @@ func TestEachPartOfADeletionHasItsTime(t *testing.T) {
 func TestDeletionThatLeavesSomethingIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if got, err := untilGone(t.Context(), began, []part{{"volumes", func(context.Context) (bool, error) { return false, nil }}}); err == nil || time.Since(began) < firePatience {
+		if got, err := untilGone(t.Context(), began, []part{{"volumes", func(context.Context) (bool, error) { return false, nil }}}); err == nil || time.Since(began) < disruption.Timeout {
 			t.Errorf("%s, %v", got, err)
 		}
 		unreachable := errors.New("unreachable")

@@ -14,6 +14,7 @@
 //	supervisor   pid 1 of the lab: network, control plane, registry, machines
 //	machine      pid 1 of a machine: containerd, kubelet, kube-proxy
 //	networkpolicy  enforcement of NetworkPolicies in the management cluster
+//	disruption   upgrades, rotations and deaths that happen to control planes
 //	namespace    Linux namespaces of the lab and of its machines
 //	cgroup       cgroups of version 1 or 2
 //	images       container images, built from programs

@@ -1,7 +1,8 @@
-package main
+package disruption
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +12,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -21,8 +24,18 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
-	lab "github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
+
+var events = []Event{
+	Upgrade, APIServerDeath, EtcdDeath, RouterDeath, MachineDeath, ZoneDeath, CertificateRotation, AccessChange, KeyRotation,
+}
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(errors.Join(clientgoscheme.AddToScheme(s), hyperv1.AddToScheme(s)))
+	return s
+}()
 
 var demo = client.ObjectKey{Namespace: "clusters", Name: "demo"}
 
@@ -33,10 +46,10 @@ type fakeMachines struct {
 	started []string
 }
 
-func (f *fakeMachines) Status(context.Context) (*lab.Status, error) {
-	s := &lab.Status{}
+func (f *fakeMachines) Status(context.Context) (*cluster.Status, error) {
+	s := &cluster.Status{}
 	for name, zone := range map[string]string{"m1": "a", "m2": "b", "m3": "a"} {
-		s.Machines = append(s.Machines, lab.MachineStatus{MachineOptions: lab.MachineOptions{Name: name, Zone: zone}})
+		s.Machines = append(s.Machines, cluster.MachineStatus{MachineOptions: cluster.MachineOptions{Name: name, Zone: zone}})
 	}
 	return s, nil
 }
@@ -112,28 +125,28 @@ func completeCluster(t *testing.T) []client.Object {
 	return all
 }
 
-func newAttack(t *testing.T, machines *fakeMachines, funcs interceptor.Funcs) *attack {
+func newDisruptor(t *testing.T, machines *fakeMachines, funcs interceptor.Funcs) *Disruptor {
 	t.Helper()
 	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(completeCluster(t)...).Build(), funcs)
 	release := func(_ context.Context, version string) (string, error) {
 		return "registry.example.test/release:" + version, nil
 	}
-	return &attack{management: c, machines: machines, release: release, older: "1.35.4", newer: "1.36.3", off: 2 * time.Minute}
+	return &Disruptor{Management: c, Machines: machines, Release: release, Older: "1.35.4", Newer: "1.36.3", Off: 2 * time.Minute}
 }
 
 // A row of zero failed requests must not come from an event that did not happen.
 func TestEventThatDoesNotHappenIsAnError(t *testing.T) {
-	for _, event := range fireEvents {
-		t.Run(event.name, func(t *testing.T) {
+	for _, event := range events {
+		t.Run(event.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				machines := &fakeMachines{}
-				a := newAttack(t, machines, interceptor.Funcs{})
-				if err := a.complete(t.Context(), demo); err != nil {
+				d := newDisruptor(t, machines, interceptor.Funcs{})
+				if err := d.Complete(t.Context(), demo); err != nil {
 					t.Fatalf("before the event: %v", err)
 				}
 				began := time.Now()
-				text, err := event.make(a, t.Context(), demo)
-				if err == nil || !strings.Contains(err.Error(), "timeout") || time.Since(began) < firePatience {
+				text, err := event.Happen(d, t.Context(), demo)
+				if err == nil || !strings.Contains(err.Error(), "timeout") || time.Since(began) < Timeout {
 					t.Errorf("%q, %v after %s", text, err, time.Since(began))
 				}
 				if !slices.Equal(machines.off, machines.started) {
@@ -146,13 +159,13 @@ func TestEventThatDoesNotHappenIsAnError(t *testing.T) {
 
 func TestEventNeedsItsPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAttack(t, &fakeMachines{}, interceptor.Funcs{})
-		if err := a.management.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(controlPlane(demo))); err != nil {
+		d := newDisruptor(t, &fakeMachines{}, interceptor.Funcs{})
+		if err := d.Management.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(controlPlane(demo))); err != nil {
 			t.Fatal(err)
 		}
-		for _, event := range fireEvents[1:6] {
-			if text, err := event.make(a, t.Context(), demo); err == nil {
-				t.Errorf("%s happened without pods: %q", event.name, text)
+		for _, event := range events[1:6] {
+			if text, err := event.Happen(d, t.Context(), demo); err == nil {
+				t.Errorf("%s happened without pods: %q", event.Name, text)
 			}
 		}
 	})
@@ -160,7 +173,7 @@ func TestEventNeedsItsPods(t *testing.T) {
 
 func TestKilledPodIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAttack(t, &fakeMachines{}, interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+		d := newDisruptor(t, &fakeMachines{}, interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 			o := (&client.DeleteOptions{}).ApplyOptions(opts)
 			if o.GracePeriodSeconds == nil || *o.GracePeriodSeconds != 0 {
 				t.Errorf("the pod is shut down gracefully: %+v", o)
@@ -177,7 +190,7 @@ func TestKilledPodIsWaitedFor(t *testing.T) {
 			return nil
 		}})
 		began := time.Now()
-		text, err := a.killAPIServers(t.Context(), demo)
+		text, err := d.killAPIServers(t.Context(), demo)
 		if err != nil || text != "1 killed in turn" || time.Since(began) < 7*time.Second || time.Since(began) > 8*time.Second {
 			t.Errorf("%q, %v after %s", text, err, time.Since(began))
 		}
@@ -186,20 +199,20 @@ func TestKilledPodIsWaitedFor(t *testing.T) {
 
 func TestPowerIsOffForTwoMinutes(t *testing.T) {
 	for name, tt := range map[string]struct {
-		event func(*attack, context.Context, client.ObjectKey) (string, error)
+		event func(*Disruptor, context.Context, client.ObjectKey) (string, error)
 		off   []string
 	}{
-		"machine": {(*attack).killMachine, []string{"m1"}},
-		"zone":    {(*attack).killZone, []string{"m1", "m3"}},
+		"machine": {(*Disruptor).killMachine, []string{"m1"}},
+		"zone":    {(*Disruptor).killZone, []string{"m1", "m3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				machines := &fakeMachines{}
-				a := newAttack(t, machines, interceptor.Funcs{})
-				machines.nodes = a.management
+				d := newDisruptor(t, machines, interceptor.Funcs{})
+				machines.nodes = d.Management
 				began := time.Now()
-				text, err := tt.event(a, t.Context(), demo)
-				if err != nil || time.Since(began) != a.off || !strings.Contains(text, "etcd, kube-apiserver") {
+				text, err := tt.event(d, t.Context(), demo)
+				if err != nil || time.Since(began) != d.Off || !strings.Contains(text, "etcd, kube-apiserver") {
 					t.Errorf("%q, %v after %s", text, err, time.Since(began))
 				}
 				if !slices.Equal(machines.off, tt.off) || !slices.Equal(machines.started, tt.off) {
@@ -207,20 +220,5 @@ func TestPowerIsOffForTwoMinutes(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestUsersReachTheLoadBalancer(t *testing.T) {
-	const published = "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: 'https://api.demo.example.test'}}]\ncontexts: [{name: c, context: {cluster: c}}]\n"
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: demo.Namespace, Name: "demo-admin-kubeconfig"}, Data: map[string][]byte{"kubeconfig": []byte(published)},
-	}).Build()
-	text, err := userKubeconfig(t.Context(), c, demo, "10.58.0.7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(text)
-	if err != nil || config.Host != "https://10.58.0.7:443" || config.ServerName != "api.demo.example.test" {
-		t.Errorf("%+v, %v", config, err)
 	}
 }

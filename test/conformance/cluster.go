@@ -70,21 +70,21 @@ func (r *run) management() (client.Client, error) {
 	return c, nil
 }
 
-// create applies the sample of a public cluster, whose workers use PrivateLink, and NodePools.
+// create applies the sample of a public cluster, with PrivateLink for the workers or for all, and NodePools.
 func (r *run) create(ctx context.Context, management client.Client) error {
 	customer, err := r.NewCustomer(ctx, name, name+"-x7k2p", r.version)
 	if err != nil {
 		return err
 	}
-	sample, err := r.Sample(name, hyperv1.SingleReplica)
+	sample, err := r.Sample(name, r.availability)
 	if err != nil {
 		return err
 	}
-	const public, both = "endpointAccess: Public\n", "endpointAccess: PublicAndPrivate\n"
+	const public, access = "endpointAccess: Public\n", "endpointAccess: %s\n"
 	if !strings.Contains(sample, public) {
 		return fmt.Errorf("the sample has no %q any more", public)
 	}
-	if err := r.Apply(ctx, customer.Variables, strings.Replace(sample, public, both, 1)); err != nil {
+	if err := r.Apply(ctx, customer.Variables, strings.Replace(sample, public, fmt.Sprintf(access, r.access), 1)); err != nil {
 		return err
 	}
 	r.report("created hosted cluster %s with Kubernetes %s", key, r.version)

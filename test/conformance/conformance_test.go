@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/conformance/report"
@@ -24,10 +25,19 @@ func TestFlags(t *testing.T) {
 	if err != nil || page || o.version != images.Versions[1] || o.workers != 3 || !o.selection.Quick || o.selection.Focus == nil {
 		t.Errorf("got %+v, %v, %v", o, page, err)
 	}
-	if o, _, err := parse(nil); err != nil || o.version != images.Versions[0] || o.workers != 2 || o.zones != 1 || o.selection != (report.Selection{}) {
+	if o, _, err := parse(nil); err != nil || o.version != images.Versions[0] || o.workers != 2 || o.zones != 1 || o.selection != (report.Selection{}) ||
+		o.availability != hyperv1.SingleReplica || o.access != hyperv1.PublicAndPrivate || o.during.name != "" {
 		t.Errorf("the defaults are %+v, %v", o, err)
 	}
-	for _, wrong := range [][]string{{"-version", "1.2.3"}, {"-focus", "("}, {"-zones", "0"}, {"-zones", "4"}, {"-processes", "0"}, {"unknown"}} {
+	o, _, err = parse([]string{"-highly-available", "-private", "-during", "deaths"})
+	if err != nil || o.availability != hyperv1.HighlyAvailable || o.access != hyperv1.Private || len(o.during.events) != 3 {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if o, _, err := parse([]string{"-version", images.Versions[1], "-during", "upgrade"}); err != nil || !o.during.once {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	for _, wrong := range [][]string{{"-version", "1.2.3"}, {"-focus", "("}, {"-zones", "0"}, {"-zones", "4"}, {"-processes", "0"}, {"unknown"},
+		{"-during", "peace"}, {"-during", "deaths"}, {"-during", "upgrade"}} {
 		if _, _, err := parse(wrong); err == nil {
 			t.Errorf("%q is accepted", wrong)
 		}
@@ -151,8 +161,12 @@ func TestPageIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	others, err := report.ReadOthers("results", images.Versions)
+	if err != nil {
+		t.Fatal(err)
+	}
 	page, err := os.ReadFile(filepath.Join(root, "docs", "conformance.md"))
-	if err != nil || string(page) != report.Page(images.Versions, reports) {
+	if err != nil || string(page) != report.Page(images.Versions, reports, others) {
 		t.Errorf("docs/conformance.md is not up to date (%v): run go run ./test/conformance -page", err)
 	}
 }

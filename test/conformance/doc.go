@@ -1,10 +1,12 @@
 // Command conformance runs Kubernetes' conformance tests on a hosted cluster of a lab, which it starts unless one runs:
 //
 //	go run ./test/conformance [-version 1.36.3] [-quick] [-focus REGEXP] [-workers 2] [-zones 1] [-report DIR] [-keep]
+//	    [-highly-available] [-private] [-during upgrade|rotation|deaths|machines]
 //	go run ./test/conformance -page      writes docs/conformance.md
 //
 //	main.go     flags, and the order of the steps
 //	cluster.go  hosted cluster and its workers
+//	during.go   events that happen to the control plane while specs run
 //	suite.go    ginkgo with the specs that run in parallel, then with those that run alone
 //	follow.go   output of ginkgo ─► lines of progress
 //	report      results ─► comparison with the list of specs, table, page

@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/conformance/report"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
@@ -35,6 +36,9 @@ type options struct {
 	workers, zones int
 	machines       int
 	processes      int
+	availability   hyperv1.AvailabilityPolicy
+	access         hyperv1.AWSEndpointAccessType
+	during         disturbance
 	dir            string
 	keep           bool
 }
@@ -79,6 +83,9 @@ func parse(args []string) (o options, page bool, err error) {
 	flags.IntVar(&o.zones, "zones", 1, "number of zones of the workers, up to 3")
 	flags.IntVar(&o.machines, "machines", 3, "number of machines of the management cluster, if the lab is started")
 	flags.IntVar(&o.processes, "processes", processes(runtime.NumCPU()), "number of processes that run specs in parallel")
+	available := flags.Bool("highly-available", false, "use a highly available control plane")
+	private := flags.Bool("private", false, "use a cluster whose API server is reached through PrivateLink only")
+	during := flags.String("during", "", "what happens to the control plane while specs run: "+strings.Join(disturbanceNames(), ", "))
 	flags.StringVar(&o.dir, "report", "", "directory for output and reports (default: bin/conformance-VERSION)")
 	flags.BoolVar(&o.keep, "keep", false, "keep the lab and the hosted cluster, which the next run uses")
 	flags.BoolVar(&page, "page", false, "write docs/conformance.md from the reports in test/conformance/results, and do nothing else")
@@ -98,6 +105,18 @@ func parse(args []string) (o options, page bool, err error) {
 	if *focus != "" {
 		if o.selection.Focus, err = regexp.Compile(*focus); err != nil {
 			return o, page, fmt.Errorf("-focus: %w", err)
+		}
+	}
+	o.availability, o.access = hyperv1.SingleReplica, hyperv1.PublicAndPrivate
+	if *available {
+		o.availability = hyperv1.HighlyAvailable
+	}
+	if *private {
+		o.access = hyperv1.Private
+	}
+	if *during != "" {
+		if o.during, err = o.checkDuring(*during); err != nil {
+			return o, page, fmt.Errorf("-during: %w", err)
 		}
 	}
 	if o.zones < 1 || o.zones > maxZones {
@@ -200,18 +219,30 @@ func (r *run) test(ctx context.Context, root string, wanted []string) error {
 	}
 	result := &report.Report{
 		Version: r.version, Commit: commit(ctx, root), Date: time.Now().UTC().Truncate(time.Second), Selection: r.selection.String(),
-		Workers: r.workers, Zones: r.zones,
+		Workers: r.workers, Zones: r.zones, Availability: string(r.availability), Access: string(r.access), During: r.during.name,
+	}
+	calm := func() ([]string, error) { return nil, nil }
+	if r.during.name != "" {
+		management, err := r.management()
+		if err != nil {
+			return err
+		}
+		calm = r.disturb(ctx, management)
 	}
 	began := time.Now()
 	for _, p := range parts(r.options, wanted) {
 		specs, problems, err := s.do(ctx, p)
 		result.Add(specs, problems)
 		if ctx.Err() != nil {
+			_, _ = calm()
 			return context.Cause(ctx)
 		}
 		if err != nil {
 			result.Add(nil, []string{err.Error()})
 		}
+	}
+	if result.Events, err = calm(); err != nil {
+		result.Add(nil, []string{err.Error()})
 	}
 	result.Minutes = float64(time.Since(began).Round(6*time.Second)) / float64(time.Minute)
 	result.Compare(wanted)
@@ -242,11 +273,16 @@ func writePage() error {
 	if err != nil {
 		return err
 	}
-	reports, err := report.ReadAll(filepath.Join(root, "test", "conformance", "results"), images.Versions)
+	results := filepath.Join(root, "test", "conformance", "results")
+	reports, err := report.ReadAll(results, images.Versions)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(root, "docs", "conformance.md"), []byte(report.Page(images.Versions, reports)), 0o644); err != nil {
+	others, err := report.ReadOthers(results, images.Versions)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(root, "docs", "conformance.md"), []byte(report.Page(images.Versions, reports, others)), 0o644); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil

@@ -140,7 +140,7 @@ func (s *suite) arguments(p part) []string {
 	if p.focus != "" {
 		args = append(args, "--focus="+p.focus)
 	}
-	if s.selection.Quick {
+	if s.selection.Quick && s.during.name == "" {
 		// It is not for a report, and runs beside other work: a spec that fails runs again.
 		args = append(args, "--flake-attempts=2")
 	}

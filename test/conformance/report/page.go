@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -23,8 +24,29 @@ func ReadAll(dir string, versions []string) ([]*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Version != version || r.Selection != "" {
-			return nil, fmt.Errorf("%s is not a complete run of %s", file, version)
+		if r.Version != version || r.Selection != "" || r.During != "" {
+			return nil, fmt.Errorf("%s is not a complete run of %s in which nothing else happened", file, version)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// ReadOthers reads the other reports of a directory, in the order of their file names: of parts, of other control planes, and those during which
+// something happened.
+func ReadOthers(dir string, versions []string) ([]*Report, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*Report
+	for _, file := range files {
+		if slices.Contains(versions, strings.TrimSuffix(filepath.Base(file), ".json")) {
+			continue
+		}
+		r, err := Read(file)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, r)
 	}
@@ -32,7 +54,8 @@ func ReadAll(dir string, versions []string) ([]*Report, error) {
 }
 
 // Page is docs/conformance.md, for these versions of hosted clusters.
-func Page(versions []string, reports []*Report) string {
+// others are further runs.
+func Page(versions []string, reports, others []*Report) string {
 	var out strings.Builder
 	out.WriteString(pageHead)
 	for _, version := range versions {
@@ -44,19 +67,56 @@ func Page(versions []string, reports []*Report) string {
 		}
 		reports[i].section(&out)
 	}
+	if len(others) > 0 {
+		out.WriteString(othersHead)
+	}
+	for _, r := range others {
+		r.row(&out)
+	}
 	return out.String()
 }
+
+// row is a row of the table of further runs.
+func (r *Report) row(out *strings.Builder) {
+	total := r.Rows()[len(r.Rows())-1]
+	fmt.Fprintf(out, "| %s | %s | %s, %s, %s | %s | %d of %d | %s | %s, %s, %.0f minutes |\n",
+		cmp.Or(r.During, "nothing"), r.Version, cmp.Or(r.Availability, "SingleReplica"), cmp.Or(r.Access, "PublicAndPrivate"),
+		count(r.Workers, "worker")+" in "+count(r.Zones, "zone"), cmp.Or(r.Selection, "all"), total.Passed, total.Passed+total.Failed+total.NotRun,
+		summary(r.Events), r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes)
+	for _, s := range r.Specs {
+		if s.State == Failed {
+			fmt.Fprintf(out, "| | | | | failed | %s | |\n", s.Name)
+		}
+	}
+	for _, name := range r.NotRun {
+		fmt.Fprintf(out, "| | | | | not run | %s | |\n", name)
+	}
+}
+
+// summary counts events of the same name.
+func summary(events []string) string {
+	var names []string
+	counts := map[string]int{}
+	for _, e := range events {
+		name, _, _ := strings.Cut(e, ": ")
+		if counts[name]++; counts[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d × %s", counts[name], name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func short(commit string) string { return commit[:min(len(commit), 8)] }
 
 // section describes one run.
 func (r *Report) section(out *strings.Builder) {
 	rows := r.Rows()
 	total := rows[len(rows)-1]
-	commit := r.Commit
-	if len(commit) > 8 {
-		commit = commit[:8]
-	}
 	fmt.Fprintf(out, "**%d of %d** specs passed on %s, at commit %s, in %.0f minutes, on a hosted cluster with %s in %s.\n\n",
-		total.Passed, total.List, r.Date.UTC().Format("2006-01-02"), commit, r.Minutes, count(r.Workers, "worker"), count(r.Zones, "zone"))
+		total.Passed, total.List, r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes, count(r.Workers, "worker"), count(r.Zones, "zone"))
 	out.WriteString(r.markdown())
 	var rest []string
 	for _, s := range r.Specs {
@@ -96,4 +156,21 @@ make conformance QUICK=1          # API machinery, apps, auth and network withou
 The tests are the programs of the version's own release. Their images are built from the same modules and from Debian packages, like all images
 of the lab: [decision 0077](../hack/decisions/0077-conformance.md) lists what differs.
 The lab is no certified product, and AWS is emulated: see [What has been run where](tested.md).
+`
+
+const othersHead = `
+## While something happens
+
+The same specs on other control planes, and while the control plane is changed or parts of it die. No spec may fail that passes at rest.
+
+` + "```bash" + `
+bin/conformance -highly-available -private
+bin/conformance -version 1.35.4 -during upgrade     # to the newest version
+bin/conformance -during rotation                    # of all certificates, again and again
+bin/conformance -highly-available -during deaths    # API servers, members of etcd and routers, one after the other
+bin/conformance -highly-available -during machines  # of the management cluster
+` + "```" + `
+
+| what happens | version | cluster | specs | passed | events | run |
+|---|---|---|---|---|---|---|
 `

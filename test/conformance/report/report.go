@@ -21,6 +21,12 @@ type Report struct {
 	// Workers and Zones are those of the hosted cluster.
 	Workers int `json:"workers"`
 	Zones   int `json:"zones"`
+	// Availability and Access are the availability policy of the control plane and its endpoint access.
+	Availability string `json:"availability,omitempty"`
+	Access       string `json:"access,omitempty"`
+	// During is what happened to the control plane meanwhile, and Events are the completed events; empty: nothing.
+	During string   `json:"during,omitempty"`
+	Events []string `json:"events,omitempty"`
 	// Minutes is the time from the first spec to the last.
 	Minutes float64 `json:"minutes"`
 	// Specs are the specs that ran, in the order of names.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -168,7 +169,7 @@ func TestPageHasTheRunOfEachVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := Page(versions, reports)
+	page := Page(versions, reports, nil)
 	for _, want := range []string{
 		"\n## Kubernetes 1.36.3\n\n**1 of 5** specs passed on 2026-11-23, at commit 01234567, in 30 minutes, on a hosted cluster with 2 workers in 1 zone.\n",
 		"\n| node | 2 | 2 | 1 | 1 | 0 | 4 |\n| total | 5 | 3 | 1 | 2 | 2 | 4 |\n",
@@ -181,10 +182,34 @@ func TestPageHasTheRunOfEachVersion(t *testing.T) {
 	}
 }
 
+func TestPageHasFurtherRuns(t *testing.T) {
+	dir, versions := t.TempDir(), []string{"1.36.3", "1.35.4"}
+	r := compared(t)
+	r.Selection, r.Availability, r.Access, r.During = "quick", "HighlyAvailable", "Private", "deaths"
+	r.Events = []string{"death of a router: 3 killed in turn", "death of an etcd member: 3 killed in turn", "death of a router: 3 killed in turn"}
+	if err := errors.Join(r.Write(filepath.Join(dir, "1.36.3-deaths.json")), compared(t).Write(filepath.Join(dir, "1.36.3.json"))); err != nil {
+		t.Fatal(err)
+	}
+	others, err := ReadOthers(dir, versions)
+	if err != nil || len(others) != 1 {
+		t.Fatalf("%d reports, %v", len(others), err)
+	}
+	page := Page(versions, nil, others)
+	for _, want := range []string{
+		"| deaths | 1.36.3 | HighlyAvailable, Private, 2 workers in 1 zone | quick | 1 of 5 | 2 × death of a router, 1 × death of an etcd member | 2026-11-23, 01234567, 30 minutes |\n",
+		"| failed | [sig-apps] Job hangs [Conformance] |", "| not run | [sig-cli] never [Conformance] |",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}
+
 func TestPageIsOfCompleteRuns(t *testing.T) {
 	for name, r := range map[string]*Report{
 		"a quick run":              {Version: "1.36.3", Selection: "quick"},
 		"a run of another version": {Version: "1.35.4"},
+		"a run during deaths":      {Version: "1.36.3", During: "deaths"},
 	} {
 		dir := t.TempDir()
 		if err := r.Write(filepath.Join(dir, "1.36.3.json")); err != nil {

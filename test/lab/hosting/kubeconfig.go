@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,7 +52,11 @@ func (h *Hosting) UserKubeconfig(ctx context.Context, hc client.ObjectKey) (path
 
 func (h *Hosting) writeKubeconfig(config *clientcmdapi.Config, name string) (string, error) {
 	path := filepath.Join(h.Dir, name+".kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
+	unfinished := path + ".new" // someone may read the former one meanwhile
+	if err := clientcmd.WriteToFile(*config, unfinished); err != nil {
+		return "", fmt.Errorf("writing the kubeconfig %s: %w", name, err)
+	}
+	if err := os.Rename(unfinished, path); err != nil {
 		return "", fmt.Errorf("writing the kubeconfig %s: %w", name, err)
 	}
 	return path, nil

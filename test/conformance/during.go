@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/lab/disruption"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
+)
+
+// A disturbance is what happens to the control plane while specs run: each event in turn, again and again unless once.
+type disturbance struct {
+	name   string
+	events []disruption.Event
+	once   bool
+	// redundant is true if users notice it unless the control plane is highly available.
+	redundant bool
+}
+
+// disturbances are those that -during names.
+var disturbances = []disturbance{
+	{name: "upgrade", events: []disruption.Event{disruption.Upgrade}, once: true},
+	{name: "rotation", events: []disruption.Event{disruption.CertificateRotation}},
+	{name: "deaths", events: []disruption.Event{disruption.APIServerDeath, disruption.EtcdDeath, disruption.RouterDeath}, redundant: true},
+	{name: "machines", events: []disruption.Event{disruption.MachineDeath}, redundant: true},
+}
+
+func disturbanceOf(name string) (disturbance, bool) {
+	i := slices.IndexFunc(disturbances, func(d disturbance) bool { return d.name == name })
+	if i < 0 {
+		return disturbance{}, false
+	}
+	return disturbances[i], true
+}
+
+func disturbanceNames() (all []string) {
+	for _, d := range disturbances {
+		all = append(all, d.name)
+	}
+	return all
+}
+
+// checkDuring returns a disturbance that fits to the cluster.
+func (o options) checkDuring(name string) (disturbance, error) {
+	d, known := disturbanceOf(name)
+	switch {
+	case !known:
+		return d, fmt.Errorf("%q is not one of %s", name, strings.Join(disturbanceNames(), ", "))
+	case d.redundant && o.availability != hyperv1.HighlyAvailable:
+		return d, fmt.Errorf("%s needs -highly-available: a control plane with one replica is not reachable while it is replaced", name)
+	case name == disruption.Upgrade.Name && o.version == images.Versions[0]:
+		return d, fmt.Errorf("%s begins with an older version: add -version %s", name, images.Versions[1])
+	}
+	return d, nil
+}
+
+const (
+	// eventPause is the time before each event.
+	eventPause = 30 * time.Second
+	// machineOff is how long a machine stays off.
+	machineOff = 2 * time.Minute
+	// rereading is how often the kubeconfig of the specs is written again: a rotation changes its certificate.
+	rereading = 5 * time.Second
+)
+
+// disturb makes events happen until the returned function is called. It returns what happened, and an error if an event failed or none was completed.
+func (r *run) disturb(ctx context.Context, management client.Client) func() ([]string, error) {
+	d := &disruption.Disruptor{
+		Management: management, Machines: r.Lab, Release: r.Release, Older: r.version, Newer: images.Versions[0], Off: machineOff,
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var happened []string
+	var failure error
+	var background sync.WaitGroup
+	background.Go(func() { happened, failure = r.happen(ctx, d) })
+	background.Go(func() {
+		for pause(ctx, rereading) {
+			if _, _, err := r.UserKubeconfig(ctx, key); err != nil && ctx.Err() == nil {
+				r.report("writing the kubeconfig again: %v", err)
+			}
+		}
+	})
+	return func() ([]string, error) {
+		stop()
+		background.Wait()
+		if failure == nil && len(happened) == 0 {
+			failure = fmt.Errorf("no event of %q was completed while specs ran", r.during.name)
+		}
+		return happened, failure
+	}
+}
+
+// happen makes the events until ctx ends, and describes those that were completed.
+func (r *run) happen(ctx context.Context, d *disruption.Disruptor) (happened []string, _ error) {
+	for {
+		for _, event := range r.during.events {
+			if !pause(ctx, eventPause) {
+				return happened, nil
+			}
+			r.report("begins: %s", event.Name)
+			text, err := event.Happen(d, ctx, key)
+			if ctx.Err() != nil {
+				return happened, nil // the specs have ended
+			}
+			if err != nil {
+				return happened, fmt.Errorf("%s: %w", event.Name, err)
+			}
+			happened = append(happened, event.Name+": "+text)
+			r.report("ended: %s: %s", event.Name, text)
+		}
+		if r.during.once {
+			return happened, nil
+		}
+	}
+}
+
+// pause returns false if ctx ended before.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

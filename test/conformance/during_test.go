@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/disruption"
+)
+
+// during returns a run whose events take a minute, or fail, and the events that have begun.
+func during(d disturbance, failure error) (*run, *[]string) {
+	var begun []string
+	for i, event := range d.events {
+		d.events[i].Happen = func(_ *disruption.Disruptor, ctx context.Context, _ client.ObjectKey) (string, error) {
+			begun = append(begun, event.Name)
+			if !pause(ctx, time.Minute) {
+				return "", ctx.Err()
+			}
+			return "it happened", failure
+		}
+	}
+	return &run{options: options{during: d}, out: io.Discard}, &begun
+}
+
+func two() []disruption.Event { return []disruption.Event{{Name: "first"}, {Name: "second"}} }
+
+func TestEventsHappenUntilTheSpecsHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, begun := during(disturbance{name: "both", events: two()}, nil)
+		ctx, end := context.WithTimeout(t.Context(), 3*(time.Minute+eventPause)+eventPause+time.Second)
+		defer end()
+		happened, err := r.happen(ctx, nil)
+		if want := []string{"first: it happened", "second: it happened", "first: it happened"}; err != nil || !slices.Equal(happened, want) {
+			t.Errorf("%q happened, %v", happened, err)
+		}
+		if want := []string{"first", "second", "first", "second"}; !slices.Equal(*begun, want) {
+			t.Errorf("%q began", *begun)
+		}
+	})
+}
+
+func TestUpgradeHappensOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, begun := during(disturbance{name: "once", events: two()[:1], once: true}, nil)
+		if happened, err := r.happen(t.Context(), nil); err != nil || len(happened) != 1 || len(*begun) != 1 {
+			t.Errorf("%q happened, %v", happened, err)
+		}
+	})
+}
+
+func TestFailedEventIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := during(disturbance{name: "both", events: two()}, errors.New("the pod is not replaced"))
+		if happened, err := r.happen(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "first: the pod is not replaced") || len(happened) > 0 {
+			t.Errorf("%q happened, %v", happened, err)
+		}
+	})
+}

@@ -45,7 +45,7 @@ var (
 // requests through a Service, and users send requests to the API server on the path that both modes have. No node may become
 // NotReady, and no request may fail.
 func TestAccess(t *testing.T) {
-	shareLab(t, 8)
+	begin(t)
 	h := newHosted(t, "access", on.Versions[0])
 	h.publicNames()
 	h.create()

@@ -40,7 +40,7 @@ var quickened = strings.NewReplacer(
 
 // TestAlerts makes every alert fire by a fault in a cluster, and clear by its repair. A real Prometheus scrapes the operators.
 func TestAlerts(t *testing.T) {
-	takes(t, 10)
+	begin(t)
 	h := newHosted(t, "alerts", on.Versions[0])
 	_, err := on.Upgrade(t.Context(), "--reuse-values", "--set", "monitoring.readers[0].namespace="+monitoringNamespace, "--set", "monitoring.readers[0].name=prometheus")
 	h.must(err)

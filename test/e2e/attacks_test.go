@@ -30,7 +30,7 @@ import (
 // Attacks that need more than one hosted cluster or a race are tested elsewhere: encryption keys in TestKeys, the restore
 // of etcd in control-plane-operator/etcd, AWS endpoints that do not respond in internal/awsx.
 func TestAttacks(t *testing.T) {
-	takes(t, 5)
+	begin(t)
 	h := newHosted(t, "attacked", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
 	h.create()

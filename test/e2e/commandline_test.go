@@ -32,7 +32,7 @@ import (
 // another command. The customer's account has nothing but a public zone. Then it does the same, and kills the program in the
 // middle of each command.
 func TestCommandLine(t *testing.T) {
-	shareLab(t, 12)
+	begin(t)
 	program := buildCommandLine(t)
 	t.Run("one command each", func(t *testing.T) {
 		u := newCommandLineUser(t, program, "cli")

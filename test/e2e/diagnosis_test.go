@@ -28,7 +28,7 @@ import (
 // TestDiagnosis runs the commands that show and collect the state of a private cluster: while it starts, and when it runs. No value of any
 // Secret may be in the dump.
 func TestDiagnosis(t *testing.T) {
-	shareLab(t, 6)
+	begin(t)
 	h := newHosted(t, "diagnosis", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.create()

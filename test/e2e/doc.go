@@ -27,5 +27,5 @@
 // A scenario ends with the deletion of its clusters and a check that nothing is left, in Kubernetes and in AWS.
 //
 // It needs root; `make e2e` runs it. HYPERSHIFT_E2E_KEEP=true leaves the lab up, where the next run finds it.
-// HYPERSHIFT_E2E_UNTIL, in seconds since 1970, skips scenarios that would end later.
+// HYPERSHIFT_E2E_UNTIL, in seconds since 1970, selects as many scenarios as end by then. HYPERSHIFT_E2E_SEED decides which (package selection).
 package e2e

@@ -6,7 +6,7 @@ import "testing"
 
 // TestEveryday runs the usual kubectl commands of a user.
 func TestEveryday(t *testing.T) {
-	shareLab(t, 2)
+	begin(t)
 	h := newHosted(t, "everyday", on.Versions[0])
 	h.create()
 	h.available()

@@ -25,7 +25,7 @@ import (
 // TestInstallation upgrades and uninstalls the installation while a cluster exists. The upgrade must not disturb the
 // cluster, and the removal must be refused.
 func TestInstallation(t *testing.T) {
-	takes(t, 2)
+	begin(t)
 	h := newHosted(t, "installed", on.Versions[0])
 	h.create()
 	h.available()

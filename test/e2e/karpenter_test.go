@@ -20,7 +20,7 @@ import (
 // TestKarpenter gives a private cluster nodes on demand: a pod that fits on no node gets one, which joins through the endpoint and
 // is removed when it is idle, or when spec.autoNode is removed. The deletion of the cluster, with another such node, leaves no instance.
 func TestKarpenter(t *testing.T) {
-	shareLab(t, 6)
+	begin(t)
 	h := newHosted(t, "karpenter", on.Versions[0])
 	pushed, err := images.Push(t.Context(), images.Options{Registry: cluster.Registry, Progress: t.Output()}, images.Karpenter)
 	h.must(err)

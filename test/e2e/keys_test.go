@@ -24,7 +24,7 @@ import (
 // TestKeys enables encryption in a highly available cluster, and then rotates the key, while requests read all its
 // Secrets.
 func TestKeys(t *testing.T) {
-	shareLab(t, 16)
+	begin(t)
 	h := newHosted(t, "keys", on.Versions[0])
 	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	h.create()

@@ -27,7 +27,7 @@ import (
 // TestMistakes makes one mistake after the other and corrects it as soon as a condition reports it, until the cluster is
 // available. Then the cluster loses something that it needs, and recovers.
 func TestMistakes(t *testing.T) {
-	shareLab(t, 4)
+	begin(t)
 	h := newHosted(t, "mistakes", on.Versions[0])
 	missing := cluster.Registry + "/kube-scheduler@sha256:" + strings.Repeat("0", 64)
 	incomplete, err := on.PushRelease(t.Context(), "incomplete", on.Versions[0], map[string]string{names.KubeScheduler: missing})
@@ -67,7 +67,7 @@ func TestMistakes(t *testing.T) {
 
 // TestMistakesForLife makes mistakes in immutable fields. Conditions report them, and such a cluster can be deleted.
 func TestMistakesForLife(t *testing.T) {
-	shareLab(t, 1)
+	begin(t)
 	small := newHosted(t, "small", on.Versions[0])
 	small.hc.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/30"}}
 	small.create()

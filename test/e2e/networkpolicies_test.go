@@ -25,7 +25,7 @@ import (
 
 // TestNetworkPolicies checks that the management cluster enforces NetworkPolicies. The attack scenarios rely on that.
 func TestNetworkPolicies(t *testing.T) {
-	shareLab(t, 5)
+	begin(t)
 	t.Run("metadata and the API server", testWhatAPodReaches)
 	t.Run("cyclonus", testCyclonus)
 }

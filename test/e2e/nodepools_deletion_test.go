@@ -26,7 +26,7 @@ import (
 // Each of these tests ends with the deletion of the cluster: no instance and nothing else may be left of it. The deletion
 // begins before the cluster is available.
 func TestDeletionWithMachines(t *testing.T) {
-	shareLab(t, 2)
+	begin(t)
 	for name, stage := range map[string]struct {
 		prepare func(*hosted)
 		what    string

@@ -53,7 +53,7 @@ func (h *hosted) runPhases(t *testing.T, phases ...phase) {
 
 // TestNodePools runs pools of one cluster side by side, each in the phases of its life. Then the controllers crash.
 func TestNodePools(t *testing.T) {
-	shareLab(t, 9)
+	begin(t)
 	h := newHostedForPools(t, "pools")
 	h.create()
 	h.must(h.management.Create(t.Context(), h.poolOfTwo("a")))

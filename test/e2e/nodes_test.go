@@ -29,7 +29,7 @@ import (
 // through a load balancer. Then it upgrades a pool during requests of a pod. Meanwhile a pool for each of several faults reports
 // why its machine does not join.
 func TestNodes(t *testing.T) {
-	shareLab(t, 8)
+	begin(t)
 	h := newHosted(t, "nodes", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.create()

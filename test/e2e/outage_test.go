@@ -21,7 +21,7 @@ import (
 
 // TestOutages kills every part of a highly available control plane once, without a graceful shutdown, during requests.
 func TestOutages(t *testing.T) {
-	takes(t, 5)
+	begin(t)
 	h := newHosted(t, "outage", on.Versions[0])
 	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	h.create()

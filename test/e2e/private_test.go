@@ -29,7 +29,7 @@ import (
 // Then it breaks each part of that way, and waits until it is repaired. The deletion of the cluster removes the load balancer of
 // its user, too.
 func TestPrivate(t *testing.T) {
-	shareLab(t, 8)
+	begin(t)
 	h := newHosted(t, "private", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.create()

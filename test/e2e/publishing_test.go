@@ -30,7 +30,7 @@ import (
 // TestNodePorts runs a cluster without AWS and without a load balancer: users and nodes connect to a node of the
 // management cluster.
 func TestNodePorts(t *testing.T) {
-	shareLab(t, 1)
+	begin(t)
 	root, err := pinned.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestNodePorts(t *testing.T) {
 // TestPublishing runs clusters whose API server has a load balancer of its own: a public one at a host name that external-dns
 // registers, and a private one behind PrivateLink. Each has a node.
 func TestPublishing(t *testing.T) {
-	shareLab(t, 4)
+	begin(t)
 	t.Run("public, by a host name", func(t *testing.T) {
 		t.Parallel()
 		const host = "api.published." + hosting.Domain

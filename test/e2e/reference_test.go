@@ -19,7 +19,7 @@ var referenceManifests embed.FS
 // TestReferenceManifests applies manifests as HyperShift's command line writes them, without a change but for the release: one
 // node pool per zone, and Routes without host names. Then it waits as tools do that know HyperShift, or only Ready.
 func TestReferenceManifests(t *testing.T) {
-	shareLab(t, 8)
+	begin(t)
 	for _, name := range []string{"public", "both", "private"} {
 		t.Run(name, func(t *testing.T) {
 			h := applyReference(t, "ref-"+name, "testdata/reference/"+name+".yaml")

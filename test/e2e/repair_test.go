@@ -23,7 +23,7 @@ import (
 // TestNodesThatDoNotJoin closes the network of the workers. Their pool reports the cause that the machine writes on its console,
 // and the machine is replaced. Once the network is open again, the next machine joins.
 func TestNodesThatDoNotJoin(t *testing.T) {
-	shareLab(t, 10)
+	begin(t)
 	h := newHosted(t, "repair", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.create()

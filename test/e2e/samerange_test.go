@@ -14,7 +14,7 @@ import (
 // TestSameRange runs the clusters of two customers whose VPCs have the same addresses, with a node each. Each is reached by
 // its own control plane, and by nothing of the other customer.
 func TestSameRange(t *testing.T) {
-	shareLab(t, 3)
+	begin(t)
 	var both []*hosted
 	pools := map[*hosted]*hyperv1.NodePool{}
 	for _, name := range []string{"range-a", "range-b"} {

@@ -29,7 +29,7 @@ import (
 // TestSnapshots saves etcd of one cluster and restores it into another one, from a server whose certificate only a CA of
 // the user signs.
 func TestSnapshots(t *testing.T) {
-	shareLab(t, 4)
+	begin(t)
 	saved := newHosted(t, "saved", on.Versions[0])
 	saved.create()
 	saved.available()

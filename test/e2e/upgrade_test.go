@@ -17,7 +17,7 @@ import (
 // TestUpgrade upgrades a highly available cluster by one minor version during requests. Each component follows those that
 // it depends on.
 func TestUpgrade(t *testing.T) {
-	shareLab(t, 3)
+	begin(t)
 	from, to := on.Versions[1], on.Versions[0]
 	h := newHosted(t, "upgrade", from)
 	h.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable

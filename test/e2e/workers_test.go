@@ -25,7 +25,7 @@ import (
 // TestWorkers lets machines of the customer in two zones join through PrivateLink with nothing but their user data. Then it
 // uses the cluster like any other, before and after a rotation of all CAs.
 func TestWorkers(t *testing.T) {
-	shareLab(t, 5)
+	begin(t)
 	h := newHosted(t, "workers", on.Versions[0])
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
 	h.hc.Annotations = map[string]string{hyperv1.RotationPauseAnnotation: "45s"}

@@ -20,16 +20,16 @@ type disturbance struct {
 	name   string
 	events []disruption.Event
 	once   bool
-	// redundant is true if users notice it unless the control plane is highly available.
-	redundant bool
+	// abrupt is true if servers die with the requests that they have. Others have to take over.
+	abrupt bool
 }
 
 // disturbances are those that -during names.
 var disturbances = []disturbance{
 	{name: "upgrade", events: []disruption.Event{disruption.Upgrade}, once: true},
 	{name: "rotation", events: []disruption.Event{disruption.CertificateRotation}},
-	{name: "deaths", events: []disruption.Event{disruption.APIServerDeath, disruption.EtcdDeath, disruption.RouterDeath}, redundant: true},
-	{name: "machines", events: []disruption.Event{disruption.MachineDeath}, redundant: true},
+	{name: "deaths", events: []disruption.Event{disruption.APIServerDeath, disruption.EtcdDeath, disruption.RouterDeath}, abrupt: true},
+	{name: "machines", events: []disruption.Event{disruption.MachineDeath}, abrupt: true},
 }
 
 func disturbanceOf(name string) (disturbance, bool) {
@@ -53,7 +53,7 @@ func (o options) checkDuring(name string) (disturbance, error) {
 	switch {
 	case !known:
 		return d, fmt.Errorf("%q is not one of %s", name, strings.Join(disturbanceNames(), ", "))
-	case d.redundant && o.availability != hyperv1.HighlyAvailable:
+	case d.abrupt && o.availability != hyperv1.HighlyAvailable:
 		return d, fmt.Errorf("%s needs -highly-available: a control plane with one replica is not reachable while it is replaced", name)
 	case name == disruption.Upgrade.Name && o.version == images.Versions[0]:
 		return d, fmt.Errorf("%s begins with an older version: add -version %s", name, images.Versions[1])

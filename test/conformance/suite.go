@@ -140,7 +140,11 @@ func (s *suite) arguments(p part) []string {
 	if p.focus != "" {
 		args = append(args, "--focus="+p.focus)
 	}
-	if s.selection.Quick && s.during.name == "" {
+	switch {
+	case s.during.abrupt:
+		// A request that is in flight to a server that dies is lost, and most tests do not repeat it.
+		args = append(args, "--flake-attempts=3")
+	case s.selection.Quick && s.during.name == "":
 		// It is not for a report, and runs beside other work: a spec that fails runs again.
 		args = append(args, "--flake-attempts=2")
 	}

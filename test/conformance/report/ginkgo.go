@@ -23,6 +23,8 @@ type Spec struct {
 	Name    string  `json:"name"`
 	State   State   `json:"state"`
 	Seconds float64 `json:"seconds"`
+	// Attempts is how often it ran until it passed, if more than once.
+	Attempts int `json:"attempts,omitempty"`
 	// Message is why it failed or skipped itself.
 	Message string `json:"message,omitempty"`
 }
@@ -36,6 +38,7 @@ type ginkgoSuite struct {
 		LeafNodeText            string
 		State                   string
 		RunTime                 time.Duration
+		NumAttempts             int
 		Failure                 struct{ Message string }
 	}
 }
@@ -64,6 +67,9 @@ func Parse(r io.Reader) (specs []Spec, problems []string, err error) {
 			switch s.State {
 			case "passed":
 				spec.State = Passed
+				if s.NumAttempts > 1 {
+					spec.Attempts = s.NumAttempts
+				}
 			case "pending":
 				continue
 			case "skipped":

@@ -79,9 +79,13 @@ func Page(versions []string, reports, others []*Report) string {
 // row is a row of the table of further runs.
 func (r *Report) row(out *strings.Builder) {
 	total := r.Rows()[len(r.Rows())-1]
-	fmt.Fprintf(out, "| %s | %s | %s, %s, %s | %s | %d of %d | %s | %s, %s, %.0f minutes |\n",
+	passed := fmt.Sprintf("%d of %d", total.Passed, total.List)
+	if n := r.repeated(); n > 0 {
+		passed += fmt.Sprintf(", %d of them not at once", n)
+	}
+	fmt.Fprintf(out, "| %s | %s | %s, %s, %s | %s | %s | %s | %s, %s, %.0f minutes |\n",
 		cmp.Or(r.During, "nothing"), r.Version, cmp.Or(r.Availability, "SingleReplica"), cmp.Or(r.Access, "PublicAndPrivate"),
-		count(r.Workers, "worker")+" in "+count(r.Zones, "zone"), cmp.Or(r.Selection, "all"), total.Passed, total.Passed+total.Failed+total.NotRun,
+		count(r.Workers, "worker")+" in "+count(r.Zones, "zone"), cmp.Or(r.Selection, "all"), passed,
 		summary(r.Events), r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes)
 	for _, s := range r.Specs {
 		if s.State == Failed {
@@ -91,6 +95,16 @@ func (r *Report) row(out *strings.Builder) {
 	for _, name := range r.NotRun {
 		fmt.Fprintf(out, "| | | | | not run | %s | |\n", name)
 	}
+}
+
+// repeated is the number of specs that passed after they had failed.
+func (r *Report) repeated() (n int) {
+	for _, s := range r.Specs {
+		if s.Attempts > 1 {
+			n++
+		}
+	}
+	return n
 }
 
 // summary counts events of the same name.
@@ -162,6 +176,7 @@ const othersHead = `
 ## While something happens
 
 The same specs on other control planes, and while the control plane is changed or parts of it die. No spec may fail that passes at rest.
+When servers die abruptly, requests that they have are lost: most specs do not repeat a request, so a spec that fails runs again, twice at most.
 
 ` + "```bash" + `
 bin/conformance -highly-available -private

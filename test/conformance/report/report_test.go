@@ -186,6 +186,7 @@ func TestPageHasFurtherRuns(t *testing.T) {
 	dir, versions := t.TempDir(), []string{"1.36.3", "1.35.4"}
 	r := compared(t)
 	r.Selection, r.Availability, r.Access, r.During = "quick", "HighlyAvailable", "Private", "deaths"
+	r.Specs[0].Attempts = 2
 	r.Events = []string{"death of a router: 3 killed in turn", "death of an etcd member: 3 killed in turn", "death of a router: 3 killed in turn"}
 	if err := errors.Join(r.Write(filepath.Join(dir, "1.36.3-deaths.json")), compared(t).Write(filepath.Join(dir, "1.36.3.json"))); err != nil {
 		t.Fatal(err)
@@ -196,7 +197,7 @@ func TestPageHasFurtherRuns(t *testing.T) {
 	}
 	page := Page(versions, nil, others)
 	for _, want := range []string{
-		"| deaths | 1.36.3 | HighlyAvailable, Private, 2 workers in 1 zone | quick | 1 of 5 | 2 × death of a router, 1 × death of an etcd member | 2026-11-23, 01234567, 30 minutes |\n",
+		"| deaths | 1.36.3 | HighlyAvailable, Private, 2 workers in 1 zone | quick | 1 of 5, 1 of them not at once | 2 × death of a router, 1 × death of an etcd member | 2026-11-23, 01234567, 30 minutes |\n",
 		"| failed | [sig-apps] Job hangs [Conformance] |", "| not run | [sig-cli] never [Conformance] |",
 	} {
 		if !strings.Contains(page, want) {

@@ -62,7 +62,7 @@ func TestSelection(t *testing.T) {
 // someReport has a spec of each state, one that is not selected, and nodes of the suite.
 const someReport = `[{"SpecialSuiteFailureReasons": ["Suite Timeout Elapsed"], "SpecReports": [
  {"LeafNodeType": "SynchronizedBeforeSuite", "State": "passed"},
- {"ContainerHierarchyTexts": ["[sig-node] Pods", ""], "LeafNodeType": "It", "LeafNodeText": "should run [Conformance]", "State": "passed", "RunTime": 1500000000},
+ {"ContainerHierarchyTexts": ["[sig-node] Pods", ""], "LeafNodeType": "It", "LeafNodeText": "should run [Conformance]", "State": "passed", "RunTime": 1500000000, "NumAttempts": 2},
  {"ContainerHierarchyTexts": ["[sig-node] Pods"], "LeafNodeType": "It", "LeafNodeText": "should end [Conformance]", "State": "failed", "RunTime": 2000000000, "Failure": {"Message": "it did not\nlater"}},
  {"ContainerHierarchyTexts": ["[sig-apps] Job"], "LeafNodeType": "It", "LeafNodeText": "hangs [Conformance]", "State": "timedout"},
  {"ContainerHierarchyTexts": ["[sig-apps] Job"], "LeafNodeType": "It", "LeafNodeText": "needs two nodes [Conformance]", "State": "skipped", "Failure": {"Message": "one node"}},
@@ -77,7 +77,7 @@ func TestReportOfGinkgoHasTheSpecsThatRan(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Spec{
-		{Name: "[sig-node] Pods should run [Conformance]", State: Passed, Seconds: 1.5},
+		{Name: "[sig-node] Pods should run [Conformance]", State: Passed, Seconds: 1.5, Attempts: 2},
 		{Name: "[sig-node] Pods should end [Conformance]", State: Failed, Seconds: 2, Message: "it did not\nlater"},
 		{Name: "[sig-apps] Job hangs [Conformance]", State: Failed, Message: "timedout"},
 		{Name: "[sig-apps] Job needs two nodes [Conformance]", State: Skipped, Message: "one node"},
@@ -186,7 +186,6 @@ func TestPageHasFurtherRuns(t *testing.T) {
 	dir, versions := t.TempDir(), []string{"1.36.3", "1.35.4"}
 	r := compared(t)
 	r.Selection, r.Availability, r.Access, r.During = "quick", "HighlyAvailable", "Private", "deaths"
-	r.Specs[0].Attempts = 2
 	r.Events = []string{"death of a router: 3 killed in turn", "death of an etcd member: 3 killed in turn", "death of a router: 3 killed in turn"}
 	if err := errors.Join(r.Write(filepath.Join(dir, "1.36.3-deaths.json")), compared(t).Write(filepath.Join(dir, "1.36.3.json"))); err != nil {
 		t.Fatal(err)

@@ -99,6 +99,9 @@ func (w *writes) newClient(cfg *rest.Config, opts client.Options) (client.Client
 			}
 			return w.write(appliedKind(obj)+"/"+sub, func() error { return c.SubResource(sub).Apply(ctx, obj, opts...) })
 		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			return w.write(kindOf(obj, c)+"/"+sub, func() error { return c.SubResource(sub).Patch(ctx, obj, patch, opts...) })
+		},
 	}), nil
 }
 

@@ -93,8 +93,7 @@ func desiredPolicies(n controlplane.Namespace, management ManagementCluster) []c
 	return []client.Object{
 		policy("same-namespace", sameNamespace()),
 		policy(names.Etcd, etcdOnly()),
-		policy(names.KubeAPIServer, openTo([]string{names.KubeAPIServer}, clientPort, agentsPort)),
-		policy(names.Router, openTo([]string{names.PrivateRouter, names.Router}, httpsPort)),
+		policy("published-ports", publishedPorts()),
 		// The selected pods need both of the following policies.
 		policy("management-kas-access", managementAccess(management.API)),
 		policy("management-kas", withoutManagement(management)),
@@ -156,13 +155,14 @@ const (
 	httpsPort  = "https"
 )
 
-// openTo allows traffic from any address to ports of load balancers: their clients
-// may have any. The pods authenticate their clients.
-func openTo(components []string, ports ...string) networkingv1.NetworkPolicySpec {
+// publishedPorts allows traffic from any address to ports of load balancers: their
+// clients may have any. The pods authenticate their clients. A name that a pod has not
+// opens nothing, so that one policy is sufficient for all of them.
+func publishedPorts() networkingv1.NetworkPolicySpec {
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
-		PodSelector: apps(metav1.LabelSelectorOpIn, components...),
-		Ingress:     []networkingv1.NetworkPolicyIngressRule{{Ports: tcpPorts(ports...)}},
+		PodSelector: apps(metav1.LabelSelectorOpIn, names.KubeAPIServer, names.PrivateRouter, names.Router),
+		Ingress:     []networkingv1.NetworkPolicyIngressRule{{Ports: tcpPorts(clientPort, agentsPort, httpsPort)}},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/isolation"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
 )
@@ -47,6 +48,20 @@ func TestPoliciesFollowTheManagementCluster(t *testing.T) {
 		if !networkpolicy.Egress(list.Items, labelled, to, networkpolicy.TCP(port)) {
 			t.Errorf("a pod with the label does not reach %s", addr)
 		}
+	}
+}
+
+// A policy that an earlier version has opened would stay open.
+func TestPoliciesOfEarlierVersionsAreRemoved(t *testing.T) {
+	w := newTestEnv(t)
+	pass := w.start()
+	w.run(t, pass, 1)
+	w.Create(t, &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{
+		Namespace: plane, Name: names.Router, Labels: map[string]string{apply.InventoryLabel: names.HypershiftOperator + "." + isolation.PoliciesSet},
+	}})
+	w.run(t, pass, 1)
+	if w.has(t, &networkingv1.NetworkPolicy{}, names.Router) || !w.has(t, &networkingv1.NetworkPolicy{}, "published-ports") {
+		t.Error("the namespace has the policies of an earlier version")
 	}
 }
 

@@ -63,21 +63,38 @@ func (c Cluster) set() apply.Set {
 	return c.Plane.Set(ClusterSet, &clusterv1.ClusterList{}, &infrav1.AWSClusterList{})
 }
 
-// Ensure presents the cluster to Cluster API. remaining names objects that are
+// Ensure presents the cluster to Cluster API, and returns the Cluster, as Object is. remaining names objects that are
 // being deleted and are created again when no machine is left.
-func (m Manager) Ensure(ctx context.Context, c Cluster) (remaining []string, err error) {
+func (m Manager) Ensure(ctx context.Context, c Cluster) (object *clusterv1.Cluster, remaining []string, err error) {
 	if c.AWS == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	if _, err := m.Applier.Apply(ctx, c.set(), desiredAWSCluster(c), desiredCluster(c)); err != nil {
-		return nil, err
+	if c.Object == nil && c.Machines {
+		if c.Object, err = m.create(ctx, c); err != nil {
+			return nil, nil, err
+		}
+	}
+	if _, err := m.Applier.Apply(ctx, c.set(), desiredCluster(c), desiredAWSCluster(c)); err != nil {
+		return nil, nil, err
 	}
 	if c.Machines {
 		if err := m.markReady(ctx, c); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return m.Release(ctx, c)
+	remaining, err = m.Release(ctx, c)
+	return c.Object, remaining, err
+}
+
+// create creates the Cluster before the objects that it owns, which then need no second write. It returns nil if the cache does
+// not have the Cluster yet: the next reconcile sets the owner.
+func (m Manager) create(ctx context.Context, c Cluster) (*clusterv1.Cluster, error) {
+	withoutPruning, cluster := c.Plane.Set(ClusterSet), desiredCluster(c)
+	if _, err := m.Applier.Apply(ctx, withoutPruning, cluster); err != nil {
+		return nil, err
+	}
+	m.Applier.Await(ctx, withoutPruning, cluster)
+	return m.Get(ctx, c)
 }
 
 // Get returns the Cluster, nil if there is none.

@@ -195,9 +195,10 @@ func (r *Reconciler) controller() *Controller {
 			reconcile.Step[*scope]{Name: "unmanaged etcd credentials", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
 			reconcile.Step[*scope]{Name: "credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
 			reconcile.Step[*scope]{Name: "release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
+			// The Cluster owns the HostedControlPlane.
+			reconcile.Step[*scope]{Name: "Cluster API objects", Run: r.ensureCluster},
 			reconcile.Step[*scope]{Name: "HostedControlPlane", Run: r.ensureControlPlane},
 			reconcile.Step[*scope]{Name: "network policies", Run: r.ensurePolicies},
-			reconcile.Step[*scope]{Name: "Cluster API objects", Run: r.ensureCluster},
 			reconcile.Step[*scope]{Name: "Cluster API controllers", Run: r.ensureWorkers},
 			reconcile.Step[*scope]{Name: "nodes on demand", Run: r.ensureAutoNode},
 			reconcile.Step[*scope]{Name: "kubeconfigs and passwords for users", Run: r.ensurePublishedSecrets},

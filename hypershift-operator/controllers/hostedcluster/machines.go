@@ -20,10 +20,11 @@ func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) error {
 	if !s.workers && (s.hcp == nil || s.hcp.Status.ControlPlaneEndpoint.Host == "") {
 		return nil
 	}
-	remaining, err := r.capi.Ensure(ctx, s.machinesCluster())
+	cluster, remaining, err := r.capi.Ensure(ctx, s.machinesCluster())
 	if err != nil {
 		return err
 	}
+	s.cluster = cluster
 	if len(remaining) > 0 {
 		return reconcile.Wait(clusterInterval, hyperv1.DeletingReason, "a user has deleted %s: it is created again when no machine is left, so delete the node pools", strings.Join(remaining, " and "))
 	}
@@ -41,9 +42,9 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 	if !s.workers || s.aws() == nil {
 		return r.capi.RemoveControllers(ctx, s.plane)
 	}
-	if s.cluster == nil {
-		// The next reconcile sets the owner of the objects of the Cluster before Cluster
-		// API expects it; see clusterapi.Owner.
+	if s.namespace == nil || s.cluster == nil {
+		// The cache does not have them yet. Cluster API expects the Cluster to own the objects
+		// of the cluster; see clusterapi.Owner.
 		return nil
 	}
 	core, err := r.releases.ComponentImage(ctx, s.releaseCluster(), &s.releases, clusterrelease.Component{

@@ -49,6 +49,23 @@ func TestTheClusterOwnsTheObjectsThatClusterAPIExpects(t *testing.T) {
 	}
 }
 
+// Otherwise each of them would be written a second time, to add the owner.
+func TestANewClusterOwnsItsObjectsFromTheirCreation(t *testing.T) {
+	w := newTestEnv(t)
+	if err := w.start()(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cluster := &clusterv1.Cluster{}
+	if !w.has(t, cluster, "demo-x") {
+		t.Fatal("there is no Cluster")
+	}
+	for _, obj := range []client.Object{&hyperv1.HostedControlPlane{}, &infrav1.AWSCluster{}} {
+		if its, _ := w.ownedBy(t, obj, "demo", cluster); !its {
+			t.Errorf("%T does not have the owner after one pass", obj)
+		}
+	}
+}
+
 // Cluster API gives it the owner in its own name, which we do not take back by saying nothing of it.
 func TestADeletedClusterDoesNotDeleteTheControlPlane(t *testing.T) {
 	w := newTestEnv(t)

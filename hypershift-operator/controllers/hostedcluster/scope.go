@@ -36,7 +36,7 @@ type scope struct {
 	// hcp is the cluster's HostedControlPlane, nil if there is none.
 	hcp *hyperv1.HostedControlPlane
 	// cluster is the Cluster of Cluster API, nil if there is none, or while Cluster
-	// API does not run.
+	// API does not run. ensureCluster sets it, too.
 	cluster *clusterv1.Cluster
 	// operator is the Deployment of the control-plane-operator, nil if there is none.
 	operator *appsv1.Deployment
@@ -127,6 +127,7 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 		return nil, fmt.Errorf("listing node pools: %w", err)
 	}
 	s.pools = pools.Items
+	s.workers = len(s.pools) > 0
 	var err error
 	if s.trust, err = s.objects.TrustHash(ctx, &hc.Spec); err != nil {
 		return nil, err
@@ -171,9 +172,8 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	return s, err
 }
 
-// gatherMachines finds node pools, machines without one, and the Cluster.
+// gatherMachines finds machines without a node pool, and the Cluster.
 func (r *Reconciler) gatherMachines(ctx context.Context, s *scope) error {
-	s.workers = len(s.pools) > 0
 	if r.MissingCRDs != "" {
 		return nil
 	}

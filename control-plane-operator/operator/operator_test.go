@@ -262,8 +262,7 @@ func (w *world) seed() {
 	w.subnets = []string{theirs.AddSubnet(region, fakeaws.Subnet{VPC: w.vpc, Zone: theirs.ZoneName(region, w.zones[0])})}
 	theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: w.vpc}}})
 
-	role := rbac.ControlPlaneOperatorRole().DeepCopy()
-	role.Namespace = namespace
+	role := rbac.Role(names.ControlPlaneOperator)
 	for _, obj := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
 		&corev1.Secret{
@@ -274,7 +273,7 @@ func (w *world) seed() {
 		role,
 		&rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: names.ControlPlaneOperator}},
 		},
 	} {

@@ -4,7 +4,7 @@
 //
 //	config/crd/*.yaml                     ──► files/crd/hypershift/<name>.json
 //	config/crd/external/*.yaml            ──► files/crd/external/<name>.json
-//	config/rbac/hypershift-operator/*     ──► files/rbac/
+//	config/rbac/*/*.yaml                  ──► files/rbac/*/
 //	config/scheduling/*                   ──► files/scheduling/
 //
 // The copies of CRDs differ in two ways. They have annotations that make Helm, Argo CD and Flux keep them: deleting a CRD
@@ -48,11 +48,16 @@ func write(files string) error {
 			return err
 		}
 	}
-	for from, to := range map[string]string{
-		filepath.Join("config", "rbac", "hypershift-operator"): filepath.Join(files, "rbac"),
-		filepath.Join("config", "scheduling"):                  filepath.Join(files, "scheduling"),
-	} {
-		if err := copyAll(from, to, asIs); err != nil {
+	programs, err := filepath.Glob(filepath.Join("config", "rbac", "*", "cluster_role.yaml"))
+	if err != nil {
+		return err
+	}
+	asTheyAre := []string{"scheduling"}
+	for _, role := range programs {
+		asTheyAre = append(asTheyAre, filepath.Join("rbac", filepath.Base(filepath.Dir(role))))
+	}
+	for _, dir := range asTheyAre {
+		if err := copyAll(filepath.Join("config", dir), filepath.Join(files, dir), asIs); err != nil {
 			return err
 		}
 	}

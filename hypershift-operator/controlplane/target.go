@@ -151,15 +151,6 @@ func plain(in map[string]hyperv1.LabelValue) map[string]string {
 	return out
 }
 
-// Rules returns an adapter that sets the rules of role.yaml. The operator must have every permission of the role itself:
-// otherwise the API server rejects the role as an escalation.
-func Rules(role func() *rbacv1.Role) component.Adapter[*Target] {
-	return component.On("role.yaml", func(_ *Target, r *rbacv1.Role) error {
-		r.Rules = role().Rules
-		return nil
-	})
-}
-
 // InNamespace limits a program to the namespace of the control plane.
 func (t *Target) InNamespace(c *corev1.Container) {
 	c.Args = slices.Insert(c.Args, 0, "--namespace="+t.Name)

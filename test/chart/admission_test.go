@@ -59,7 +59,7 @@ func startAdmission(t *testing.T) admission {
 		Annotations: map[string]string{hyperv1.PublishedNamesAnnotation: ".demo.hypershift.local,api.example.com,oauth.example.com"},
 	}})
 	all := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
-	for name, rules := range map[string][]rbacv1.PolicyRule{privileged: all, operator: rbac.ControlPlaneOperatorRole().Rules} {
+	for name, rules := range map[string][]rbacv1.PolicyRule{privileged: all, operator: rbac.Role(operator).Rules} {
 		meta := metav1.ObjectMeta{Namespace: tenant, Name: name}
 		create(t, a.admin, &rbacv1.Role{ObjectMeta: meta, Rules: rules})
 		create(t, a.admin, &rbacv1.RoleBinding{

@@ -344,7 +344,7 @@ func TestPermissionsAreThoseOfConfig(t *testing.T) {
 	for _, obj := range render(t, "") {
 		rendered[obj.GetKind()+" "+obj.GetName()] = obj
 	}
-	for _, file := range glob(t, "config", "rbac", "hypershift-operator", "*.yaml") {
+	for _, file := range glob(t, "config", "rbac", "*", "*.yaml") {
 		want := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(read(t, file), &want.Object); err != nil {
 			t.Fatal(err)

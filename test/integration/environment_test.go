@@ -110,7 +110,7 @@ func (e *environment) install(ctx context.Context) error {
 	if err := e.ApplyYAML(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+operatorNamespace+"}}"); err != nil {
 		return err
 	}
-	manifests, err := filepath.Glob(e.path("config", "rbac", "hypershift-operator", "*.yaml"))
+	manifests, err := filepath.Glob(e.path("config", "rbac", "*", "*.yaml"))
 	if err != nil {
 		return err
 	}

@@ -52,10 +52,10 @@ const hypershiftOperator = "hypershift-operator"
 func ServiceAccounts(root string) ([]Holder, error) {
 	return read(root, "rbac", rules, map[string][]string{
 		hypershiftOperator:         {"hypershift-operator/cluster_role.yaml"},
-		names.ControlPlaneOperator: {"control-plane-operator/role.yaml"},
-		names.ClusterAPI:           {"cluster-api/role.yaml", "hypershift-operator/cluster_api_role.yaml"},
-		names.CAPIProvider:         {"cluster-api-provider-aws/role.yaml", "hypershift-operator/cluster_api_role.yaml"},
-		names.ClusterAutoscaler:    {"cluster-autoscaler/role.yaml"},
+		names.ControlPlaneOperator: {"control-plane-operator/cluster_role.yaml"},
+		names.ClusterAPI:           {"cluster-api/cluster_role.yaml", "hypershift-operator/cluster_api_role.yaml"},
+		names.CAPIProvider:         {"cluster-api-provider-aws/cluster_role.yaml", "hypershift-operator/cluster_api_role.yaml"},
+		names.ClusterAutoscaler:    {"cluster-autoscaler/cluster_role.yaml"},
 	})
 }
 
@@ -95,7 +95,7 @@ func read(root, dir string, parse func([]byte) ([]Grant, error), files map[strin
 	return holders, nil
 }
 
-// rules reads a Role or ClusterRole. Why there is a rule stands in the comment above it, and rules without one belong to those above.
+// rules reads a ClusterRole. Why there is a rule stands in the comment above it, and rules without one belong to those above.
 func rules(text []byte) ([]Grant, error) {
 	var role rbacv1.ClusterRole
 	if err := yaml.UnmarshalStrict(text, &role); err != nil {

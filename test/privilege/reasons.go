@@ -2,7 +2,6 @@ package privilege
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -30,28 +29,13 @@ func (r Report) reason(holder Holder, right Right) string {
 	if why := find(r.Reasons, holder.Name, right); why != "" {
 		return why
 	}
-	switch to := r.handedOn(holder, right); {
-	case len(to) > 0:
-		return "granted to " + strings.Join(to, ", ")
+	switch {
 	case right.Verb == "list" && holder.Has(Right{right.Thing, "watch"}):
 		return "starts a watch where the API server cannot stream it"
 	case right.Verb == "get" && holder.Has(Right{right.Thing, "list"}):
 		return "reveals nothing more than list"
 	}
 	return find(onlyOnLab, holder.Name, right)
-}
-
-// handedOn returns the names of the holders to which a holder grants a right.
-func (r Report) handedOn(holder Holder, right Right) (to []string) {
-	if holder.Name != r.Giver {
-		return nil
-	}
-	for _, other := range r.Holders {
-		if other.Name != holder.Name && other.Has(right) {
-			to = append(to, other.Name)
-		}
-	}
-	return to
 }
 
 const accident = "the Cluster was deleted by accident; the control plane and its machines are kept"
@@ -105,6 +89,8 @@ var onlyOnLab = []Reason{
 var unusedByAccounts = []Reason{
 	{hypershiftOperator, "configmaps", []string{"create", "patch", "delete"}, "copies ConfigMaps that a HostedCluster names, such as its trust bundle"},
 	{hypershiftOperator, "networkpolicies.networking.k8s.io", []string{"delete"}, "removes policies that only an earlier version creates"},
+	{hypershiftOperator, "roles.rbac.authorization.k8s.io", []string{"delete"}, "removes Roles that only an earlier version creates"},
+	{hypershiftOperator, "clusterroles.rbac.authorization.k8s.io", []string{"bind"}, "the API server checks it when a RoleBinding is created; the audit log does not contain it"},
 	{hypershiftOperator, "resourcequotas", []string{"delete"}, "removes the quota when controlPlaneLimits.quota is null"},
 	{hypershiftOperator, "limitranges", []string{"delete"}, "removes the limits when controlPlaneLimits.containerMemory is null"},
 	{hypershiftOperator, "tokenreviews.authentication.k8s.io", []string{"create"}, collectors},

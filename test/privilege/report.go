@@ -17,14 +17,11 @@ type Report struct {
 	Use     *Use
 	// Reasons say why something is granted that nothing uses, see reasons.go.
 	Reasons []Reason
-	// Giver has what it hands on to the other holders; "" if nobody does.
-	Giver string
 }
 
-// InKubernetes compares service accounts with their requests. The hypershift-operator makes the roles of the others, and an API
-// server lets nobody give away what he does not have.
+// InKubernetes compares service accounts with their requests.
 func InKubernetes(accounts []Holder, use *Use) Report {
-	return Report{Title: "Kubernetes", Holders: accounts, Use: use, Reasons: unusedByAccounts, Giver: hypershiftOperator}
+	return Report{Title: "Kubernetes", Holders: accounts, Use: use, Reasons: unusedByAccounts}
 }
 
 // InAWS compares roles with their calls.

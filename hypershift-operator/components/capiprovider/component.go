@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -26,7 +25,6 @@ var Component = component.Component[*controlplane.Target]{
 	Name:   names.CAPIProvider,
 	Assets: assets,
 	Adapters: []component.Adapter[*controlplane.Target]{
-		controlplane.Rules(rbac.CAPIProviderRole),
 		component.On("deployment.yaml", adaptDeployment),
 	},
 }

@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -20,7 +19,6 @@ var Component = component.Component[*controlplane.Target]{
 	Name:   names.ClusterAPI,
 	Assets: assets,
 	Adapters: []component.Adapter[*controlplane.Target]{
-		controlplane.Rules(rbac.ClusterAPIRole),
 		component.On("deployment.yaml", adaptDeployment),
 	},
 }

@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -28,7 +27,6 @@ var Component = component.Component[*controlplane.Target]{
 	Name:   names.ClusterAutoscaler,
 	Assets: assets,
 	Adapters: []component.Adapter[*controlplane.Target]{
-		controlplane.Rules(rbac.ClusterAutoscalerRole),
 		component.On("deployment.yaml", adaptDeployment),
 	},
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -73,7 +74,7 @@ func TestContractOnARealAPIServer(t *testing.T) {
 	}
 	other := md.DeepCopy()
 	other.Namespace = "other"
-	for _, obj := range append([]client.Object{ns(plane.Name), ns("other"), other, md, ms, m}, objs...) { // the API server accepts the Deployment, too
+	for _, obj := range append([]client.Object{ns(plane.Name), ns("other"), rbac.Role(names.ClusterAutoscaler), other, md, ms, m}, objs...) { // the API server accepts the Deployment, too
 		if err := admin.Create(t.Context(), obj); err != nil {
 			t.Fatalf("creating %T %s: %v", obj, obj.GetName(), err)
 		}

@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/hosted-control-planes/hypershift/config/rbac"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -23,7 +22,6 @@ var Component = component.Component[*controlplane.Target]{
 	Name:   names.ControlPlaneOperator,
 	Assets: assets,
 	Adapters: []component.Adapter[*controlplane.Target]{
-		controlplane.Rules(rbac.ControlPlaneOperatorRole),
 		component.On("deployment.yaml", adaptDeployment),
 	},
 }

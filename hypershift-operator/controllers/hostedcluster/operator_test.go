@@ -4,9 +4,13 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
 	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -45,5 +49,27 @@ func TestDesiredOperator(t *testing.T) {
 			}
 			componenttest.Objects(t, name, objs)
 		})
+	}
+}
+
+// Earlier versions had a Role for each program of each cluster.
+func TestRolesOfEarlierVersionsAreRemoved(t *testing.T) {
+	w := newTestEnv(t)
+	pass := w.start()
+	w.run(t, pass, 3)
+	former := map[string]string{names.ControlPlaneOperator: setOperator, names.ClusterAPI: clusterapi.ControllersSet, names.CAPIProvider: clusterapi.ControllersSet}
+	for program, set := range former {
+		meta := metav1.ObjectMeta{Namespace: plane, Name: program, Labels: map[string]string{apply.InventoryLabel: names.HypershiftOperator + "." + set}}
+		w.Create(t, &rbacv1.Role{ObjectMeta: meta}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: program}})
+	}
+	w.run(t, pass, 1)
+	for program := range former {
+		if w.has(t, &rbacv1.Role{}, program) || w.has(t, &rbacv1.RoleBinding{}, program) {
+			t.Errorf("the Role of %s or its binding are still there", program)
+		}
+		binding := &rbacv1.RoleBinding{}
+		if !w.has(t, binding, "hypershift:"+program) || binding.RoleRef.Kind != "ClusterRole" || binding.RoleRef.Name != "hypershift:"+program {
+			t.Errorf("%s has no permissions: %+v", program, binding.RoleRef)
+		}
 	}
 }

@@ -116,7 +116,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(w.requestsForNamespace))
 	b = b.Watches(&hyperv1.HostedControlPlane{}, debounced(requestForAnnotation))
 	for _, obj := range []client.Object{
-		&corev1.Namespace{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
+		&corev1.Namespace{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.RoleBinding{},
 		&rbacv1.ClusterRoleBinding{}, &networkingv1.NetworkPolicy{},
 	} {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation))

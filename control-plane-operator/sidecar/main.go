@@ -1,10 +1,11 @@
 // The sidecar runs in the pods of control plane components. Each subcommand does one task:
 //
-//	wait           blocks until the API server or port that the component needs is ready
-//	router-reload  makes HAProxy load changes of its configuration
-//	router-drain   closes HAProxy to new connections and waits until the open ones have ended
-//	token-minter   keeps a web-identity token for AWS in a file
-//	etcd-unpack    unpacks the snapshot that etcd restores from
+//	wait                 blocks until the API server or port that the component needs is ready
+//	router-reload        makes HAProxy load changes of its configuration
+//	router-drain         closes HAProxy to new connections and waits until the open ones have ended
+//	token-minter         keeps a web-identity token for AWS in a file
+//	etcd-unpack          unpacks the snapshot that etcd restores from
+//	webhook-certificate  writes a certificate for webhooks that no client calls
 //
 // Two flags precede the subcommand: --version prints the version and exits; --profiling=127.0.0.1:6060 serves profiles on loopback.
 //
@@ -29,6 +30,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/waitfor"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/webhookcertificate"
 	"github.com/hosted-control-planes/hypershift/internal/memory"
 	"github.com/hosted-control-planes/hypershift/internal/profiling"
 	"github.com/hosted-control-planes/hypershift/internal/version"
@@ -55,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 	showVersion := version.Bind(fs)
 	profiles := fs.String("profiling", "", "address of loopback at which profiles are served, such as "+profiling.Address)
 	fs.Usage = func() {
-		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack [flags of the subcommand]")
+		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack|webhook-certificate [flags of the subcommand]")
 		fs.PrintDefaults()
 	}
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -83,7 +85,7 @@ func run(ctx context.Context, args []string) error {
 
 func parse(args []string) (task, error) {
 	if len(args) == 0 {
-		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter or etcd-unpack")
+		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter, etcd-unpack or webhook-certificate")
 	}
 	switch name, args := args[0], args[1:]; name {
 	case waitfor.Command:
@@ -96,7 +98,9 @@ func parse(args []string) (task, error) {
 		return tokenminter.Parse(args)
 	case unpack.Command:
 		return unpack.Parse(args)
+	case webhookcertificate.Command:
+		return webhookcertificate.Parse(args)
 	default:
-		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter and etcd-unpack", name)
+		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter, etcd-unpack and webhook-certificate", name)
 	}
 }

@@ -15,9 +15,11 @@ func TestSubcommandsAndTheirRequiredFlags(t *testing.T) {
 		"token-minter --key-file=k --issuer=i --subject=s --token-file=t":          true,
 		"etcd-unpack --data=d --restored=r --checksum-file=c --token=t -- etcdutl": true,
 		"etcd-unpack --data=d --restored=r --checksum-file=c --token=t":            false,
-		"wait":                      false,
-		"etcd-member --name=etcd-0": false,
-		"":                          false,
+		"webhook-certificate --dir=d":                                              true,
+		"webhook-certificate":                                                      false,
+		"wait":                                                                     false,
+		"etcd-member --name=etcd-0":                                                false,
+		"":                                                                         false,
 	} {
 		if _, err := parse(strings.Fields(line)); (err == nil) != understood {
 			t.Errorf("sidecar %s: %v", line, err)

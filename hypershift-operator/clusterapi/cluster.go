@@ -26,8 +26,6 @@ import (
 type Manager struct {
 	Client  client.Client
 	Applier *apply.Applier
-	// GenerateCertificate returns a certificate and its key, PEM.
-	GenerateCertificate func() (certificate, key []byte, err error)
 }
 
 // A Cluster is what the Manager needs to know of a hosted cluster.

@@ -22,7 +22,7 @@ import (
 )
 
 // controllersSet has the Deployments first, so that programs are stopped before
-// they lose their permissions.
+// they lose their permissions. Earlier versions had a Secret, too.
 func controllersSet(plane controlplane.Namespace) apply.Set {
 	return plane.Set(ControllersSet, append(controlplane.Kinds(), &corev1.SecretList{})...)
 }
@@ -32,11 +32,7 @@ var bindingSet = apply.Set{Name: ControllersSet}
 
 // EnsureControllers runs Cluster API, its AWS provider, and the cluster autoscaler if the target has its image. namespace is the UID of the control plane's namespace.
 func (m Manager) EnsureControllers(ctx context.Context, t *controlplane.Target, namespace types.UID) error {
-	certificate, err := m.webhookCertificate(ctx, t.Namespace)
-	if err != nil {
-		return err
-	}
-	objs, err := desiredControllers(t, certificate)
+	objs, err := desiredControllers(t)
 	if err != nil {
 		return err
 	}
@@ -47,8 +43,8 @@ func (m Manager) EnsureControllers(ctx context.Context, t *controlplane.Target, 
 	return err
 }
 
-// desiredControllers returns the objects in the order of their dependencies: both Deployments mount the certificate.
-func desiredControllers(t *controlplane.Target, certificate client.Object) ([]client.Object, error) {
+// desiredControllers returns the objects in the order of their dependencies.
+func desiredControllers(t *controlplane.Target) ([]client.Object, error) {
 	wanted := components.Machines
 	if t.Image(names.ClusterAutoscaler) != "" {
 		wanted = slices.Concat(wanted, components.Autoscaler)
@@ -57,7 +53,7 @@ func desiredControllers(t *controlplane.Target, certificate client.Object) ([]cl
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(objs, []client.Object{certificate}, workloads), nil
+	return slices.Concat(objs, workloads), nil
 }
 
 // RemoveControllers stops them.

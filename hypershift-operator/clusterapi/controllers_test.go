@@ -32,8 +32,7 @@ func TestDesiredControllers(t *testing.T) {
 	}
 	for name, target := range map[string]*controlplane.Target{"plain": plain, "configured": &configured} {
 		t.Run(name, func(t *testing.T) {
-			certificate := plane.Secret(names.ClusterAPIWebhooks, corev1.SecretTypeTLS, map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key")})
-			objs, err := desiredControllers(target, certificate)
+			objs, err := desiredControllers(target)
 			if err != nil {
 				t.Fatal(err)
 			}

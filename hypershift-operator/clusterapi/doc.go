@@ -3,5 +3,5 @@
 //
 //	Cluster, AWSCluster   the control plane and the VPC, which are managed elsewhere   cluster.go
 //	machines              what is left of them, and how their deletion ends            machines.go
-//	controllers           components clusterapi and capiprovider, webhook certificate    controllers.go, certificate.go
+//	controllers           components clusterapi and capiprovider                         controllers.go
 package clusterapi

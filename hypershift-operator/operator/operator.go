@@ -35,7 +35,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/bootstrap"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/hostedcluster"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
@@ -239,7 +238,6 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 		Recorder:                   o.GetEventRecorder(names.HypershiftOperator),
 		Clock:                      clock.RealClock{},
 		GenerateKey:                o.deps.GenerateKey,
-		GenerateCertificate:        clusterapi.GenerateCertificate,
 		ControlPlaneOperatorImage:  o.options.ControlPlaneOperatorImage,
 		RegistryOverrides:          o.options.RegistryOverrides,
 		Profiling:                  o.options.Profiling,

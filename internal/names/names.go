@@ -56,10 +56,6 @@ const (
 	CAPIProvider = "capi-provider"
 	// ClusterAutoscaler sets the number of machines of node pools with autoScaling. It is also the name of its image.
 	ClusterAutoscaler = "cluster-autoscaler"
-	// ClusterAPIWebhooks is the Secret with the certificate that both need to start.
-	ClusterAPIWebhooks = "capi-webhooks-tls"
-	// NodeManagementCredentials is the Secret with the AWS configuration of the provider.
-	NodeManagementCredentials = "node-management-creds"
 )
 
 // Identities of the operators for AWS. The subject of a token is what the trust policy of a role names. The hosted API server

@@ -3,6 +3,7 @@ package cloudcontrollermanager
 import (
 	"embed"
 	"errors"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -41,11 +42,10 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	pod := &d.Spec.Template.Spec
 	c := component.Container(pod, names.CloudControllerManager)
 	c.Args = append(c.Args, target.LeaderElection(*d.Spec.Replicas)...)
-	c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: env.HCP.Spec.Platform.AWS.Region})
-	c.Env = append(c.Env, env.Egress...)
+	region, role := env.HCP.Spec.Platform.AWS.Region, string(env.HCP.Spec.Platform.AWS.RolesRef.KubeCloudControllerARN)
+	c.Env = slices.Concat(c.Env, component.AWSIdentity(region, role), env.Egress)
 	minter := component.Container(pod, "token-minter")
-	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject,
-		"--role-arn="+string(env.HCP.Spec.Platform.AWS.RolesRef.KubeCloudControllerARN), "--region="+env.HCP.Spec.Platform.AWS.Region)
+	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject, "--role-arn="+role, "--region="+region)
 	minter.Env = append(minter.Env, env.Egress...)
 	target.TrustUser(env, pod)
 	return nil

@@ -68,8 +68,7 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	if tags := extraTags(aws.ResourceTags); tags != "" {
 		c.Args = append(c.Args, "--extra-tags="+tags)
 	}
-	c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: aws.Region})
-	c.Env = append(c.Env, env.Egress...)
+	c.Env = slices.Concat(c.Env, component.AWSIdentity(aws.Region, string(aws.RolesRef.StorageARN)), env.Egress)
 	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.StorageSubject,
 		"--role-arn="+string(aws.RolesRef.StorageARN), "--region="+aws.Region)

@@ -11,6 +11,7 @@ import (
 	"embed"
 	"net"
 	"path"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -50,14 +51,13 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	set("CLUSTER_NAME", env.HCP.Spec.InfraID)
 	// Only the user data of other AMI families contains it. Without it, Karpenter would ask EKS for the cluster.
 	set("CLUSTER_ENDPOINT", "https://"+net.JoinHostPort(env.API.Name, strconv.Itoa(int(env.API.Port))))
-	set("AWS_REGION", aws.Region)
 	if url := aws.TerminationHandlerQueueURL; url != "" {
 		set("INTERRUPTION_QUEUE", path.Base(url))
 	}
 	if *d.Spec.Replicas == 1 {
 		set("DISABLE_LEADER_ELECTION", "true")
 	}
-	c.Env = append(c.Env, env.Egress...)
+	c.Env = slices.Concat(c.Env, component.AWSIdentity(aws.Region, string(karpenter.RoleARN)), env.Egress)
 	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.KarpenterSubject,
 		"--role-arn="+string(karpenter.RoleARN), "--region="+aws.Region)

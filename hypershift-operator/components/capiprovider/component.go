@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -36,12 +35,12 @@ func adaptDeployment(t *controlplane.Target, d *appsv1.Deployment) error {
 	pod := &d.Spec.Template.Spec
 	c := component.Container(pod, "manager")
 	t.InNamespace(c)
-	c.Env = slices.Insert(c.Env, 0, corev1.EnvVar{Name: "AWS_REGION", Value: t.AWS.Region})
-	c.Env = append(c.Env, t.Egress...)
+	role := string(t.AWS.RolesRef.NodePoolManagementARN)
+	c.Env = slices.Concat(component.AWSIdentity(t.AWS.Region, role), c.Env, t.Egress)
 
 	minter := component.Container(pod, "token-minter")
 	minter.Args = slices.Insert(minter.Args, 1, "--issuer="+t.IssuerURL)
-	minter.Args = append(minter.Args, "--role-arn="+string(t.AWS.RolesRef.NodePoolManagementARN), "--region="+t.AWS.Region)
+	minter.Args = append(minter.Args, "--role-arn="+role, "--region="+t.AWS.Region)
 	minter.Env = slices.Clone(t.Egress)
 	return nil
 }

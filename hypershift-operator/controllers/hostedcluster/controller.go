@@ -55,9 +55,6 @@ type Options struct {
 	// GenerateKey creates a key pair, PEM; webidentity.GenerateKey except in tests, which
 	// do not have the time.
 	GenerateKey func() (private, public []byte, err error)
-	// GenerateCertificate creates a certificate and its key, PEM; the function of that
-	// name except in tests, which need the same one twice.
-	GenerateCertificate func() (certificate, key []byte, err error)
 	// Documents is the bucket for OIDC documents; nil if the installation has none.
 	Documents *oidcdocs.Bucket
 	// PrivateRegion is the region in which this installation can make private
@@ -139,7 +136,7 @@ func newReconciler(o Options) *Reconciler {
 		Options: o, releases: clusterrelease.Checker{Releases: o.Releases},
 		apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), oidc: oidc.NewPublisher(o.Documents, o.Clock, o.DocumentsAge),
 	}
-	r.capi = clusterapi.Manager{Client: o.Client, Applier: r.apply, GenerateCertificate: o.GenerateCertificate}
+	r.capi = clusterapi.Manager{Client: o.Client, Applier: r.apply}
 	r.onDemand = autonode.Writer{Reader: o.Reader, Applier: r.apply, Random: rand.Reader, Releases: o.Releases}
 	r.infraIDs = infraid.Reservations{Client: o.Client, Reader: o.Reader, Applier: r.apply, Clock: o.Clock, Namespace: o.Namespace}
 	r.users = publishedsecrets.Publisher{Client: o.Client, Reader: o.Reader, Applier: r.apply}
@@ -193,7 +190,7 @@ func (r *Reconciler) controller() *Controller {
 			reconcile.Step[*scope]{Name: "copies of user objects", Run: r.ensureCopies},
 			reconcile.Step[*scope]{Name: "certificate authorities of the proxy", Condition: hyperv1.ValidProxyConfiguration, Run: r.checkProxyTrust},
 			reconcile.Step[*scope]{Name: "unmanaged etcd credentials", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
-			reconcile.Step[*scope]{Name: "credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.ensureCredentials},
+			reconcile.Step[*scope]{Name: "credentials", Condition: hyperv1.PlatformCredentialsFound, Run: r.checkCredentials},
 			reconcile.Step[*scope]{Name: "release image", Condition: hyperv1.ValidReleaseImage, Run: r.checkRelease},
 			// The Cluster owns the HostedControlPlane.
 			reconcile.Step[*scope]{Name: "Cluster API objects", Run: r.ensureCluster},
@@ -302,13 +299,7 @@ func (r *Reconciler) deletionOf(s *scope) *teardown.Cluster {
 			{Name: "the pull secret", Copy: names.PullSecret, Ensure: func(ctx context.Context) error { return r.ensurePullSecret(ctx, s) }},
 			{Name: "the control-plane-operator", Ensure: func(ctx context.Context) error { return r.ensureOperator(ctx, s) }},
 		},
-		RunMachineControllers: func(ctx context.Context) error {
-			// The first node pool may be as new as the deletion, and the provider needs its Secret to start.
-			if err := r.ensureCredentials(ctx, s); err != nil {
-				return err
-			}
-			return r.ensureWorkers(ctx, s)
-		},
+		RunMachineControllers: func(ctx context.Context) error { return r.ensureWorkers(ctx, s) },
 	}
 	return s.deletion
 }

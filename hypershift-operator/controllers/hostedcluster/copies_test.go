@@ -66,7 +66,7 @@ var someBundle = sync.OnceValue(func() string {
 func richCluster() *hyperv1.HostedCluster {
 	hc := privateCluster()
 	hc.Spec.SSHKey.Name = "my-ssh-key"
-	hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: "control-plane-operator-creds"} // a name of ours
+	hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: "sa-signing-key"} // a name of ours
 	hc.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: "my-bundle"}
 	hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{ActiveKey: corev1.LocalObjectReference{Name: "my-aes-key"}}}
 	hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy:3128", TrustedCA: configv1.ConfigMapNameReference{Name: "my-bundle"}}}
@@ -78,7 +78,7 @@ func riches() []client.Object {
 	return []client.Object{
 		pullSecret(), pool(),
 		secret("clusters", "my-ssh-key", map[string]string{userobjects.SSHPublicKeyKey: somePublicKey, "id_rsa": "private"}),
-		secret("clusters", "control-plane-operator-creds", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}),
+		secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}),
 		secret("clusters", "my-aes-key", map[string]string{userobjects.EncryptionKeyKey: strings.Repeat("k", 32)}),
 		bundle("my-bundle", someBundle()),
 	}
@@ -102,7 +102,7 @@ func TestObjectsOfTheUserAreCopied(t *testing.T) {
 	}
 	for field, tc := range map[string]struct{ got, want string }{
 		"sshKey":                hcpName(&hcp.Spec.SSHKey, "ssh-key"),
-		"auditWebhook":          hcpName(hcp.Spec.AuditWebhook, "copied-control-plane-operator-creds"),
+		"auditWebhook":          hcpName(hcp.Spec.AuditWebhook, "copied-sa-signing-key"),
 		"additionalTrustBundle": hcpName(hcp.Spec.AdditionalTrustBundle, "user-ca-bundle"),
 		"activeKey":             hcpName(&hcp.Spec.SecretEncryption.AESCBC.ActiveKey, "copied-my-aes-key"),
 		"trustedCA":             {hcp.Spec.Configuration.Proxy.TrustedCA.Name, "copied-my-bundle"},
@@ -114,7 +114,7 @@ func TestObjectsOfTheUserAreCopied(t *testing.T) {
 	if w.copied(t, "ssh-key", userobjects.SSHPublicKeyKey) != somePublicKey || w.copied(t, "ssh-key", "id_rsa") != "" {
 		t.Error("the public key, and only that, should be copied")
 	}
-	if !strings.Contains(w.copied(t, "control-plane-operator-creds", "credentials"), "role_arn") {
+	if w.copied(t, names.ServiceAccountSigningKey, names.ServiceAccountPrivateKeyFile) == "" {
 		t.Error("the user's Secret shadows ours")
 	}
 	for _, name := range []string{"user-ca-bundle", "copied-my-bundle"} {
@@ -133,22 +133,22 @@ func TestObjectsOfTheUserAreCopied(t *testing.T) {
 		}
 	})
 	t.Run("and the last good copy stays when the source breaks", func(t *testing.T) {
-		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{userobjects.AuditWebhookKey: "nonsense"}))
+		w.put(t, secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: "nonsense"}))
 		if err := w.Admin().Delete(t.Context(), bundle("my-bundle", "")); err != nil {
 			t.Fatal(err)
 		}
 		w.run(t, pass, 2)
 		w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
-			"Secret control-plane-operator-creds, which spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it cannot be read as a kubeconfig with a current context; ConfigMap my-bundle, which spec.additionalTrustBundle names, does not exist in namespace clusters: create it")
+			"Secret sa-signing-key, which spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it cannot be read as a kubeconfig with a current context; ConfigMap my-bundle, which spec.additionalTrustBundle names, does not exist in namespace clusters: create it")
 		w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.ConfigMapNotFoundReason, "my-bundle, which spec.configuration.proxy.trustedCA names")
-		if w.copied(t, "copied-control-plane-operator-creds", userobjects.AuditWebhookKey) != someKubeconfig || !w.exists(t, &corev1.ConfigMap{}, w.object("user-ca-bundle")) {
+		if w.copied(t, "copied-sa-signing-key", userobjects.AuditWebhookKey) != someKubeconfig || !w.exists(t, &corev1.ConfigMap{}, w.object("user-ca-bundle")) {
 			t.Error("a copy is gone or spoiled")
 		}
 	})
 	t.Run("and goes when nothing names it any more", func(t *testing.T) {
 		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook = nil })
 		w.run(t, pass, 1)
-		if w.exists(t, &corev1.Secret{}, w.object("copied-control-plane-operator-creds")) {
+		if w.exists(t, &corev1.Secret{}, w.object("copied-sa-signing-key")) {
 			t.Error("the copy is still there")
 		}
 	})
@@ -173,19 +173,19 @@ func TestAKubeconfigThatRunsProgramsIsRefused(t *testing.T) {
 		w.run(t, pass, 2)
 		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret evil, which "+says)
 		hcp := &hyperv1.HostedControlPlane{}
-		if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.AuditWebhook.Name != "copied-control-plane-operator-creds" {
+		if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.AuditWebhook.Name != "copied-sa-signing-key" {
 			t.Errorf("the HostedControlPlane has %v", hcp.Spec.AuditWebhook)
 		}
-		if w.exists(t, &corev1.Secret{}, w.object("copied-evil")) || !w.exists(t, &corev1.Secret{}, w.object("copied-control-plane-operator-creds")) {
+		if w.exists(t, &corev1.Secret{}, w.object("copied-evil")) || !w.exists(t, &corev1.Secret{}, w.object("copied-sa-signing-key")) {
 			t.Error("the copy in use is gone, or the refused one is copied")
 		}
 	})
 	t.Run("in the Secret in use: the copy stays, and all else goes on", func(t *testing.T) {
-		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook.Name = "control-plane-operator-creds" })
-		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{userobjects.AuditWebhookKey: evil}))
+		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook.Name = "sa-signing-key" })
+		w.put(t, secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: evil}))
 		w.run(t, pass, 2)
-		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret control-plane-operator-creds, which "+says)
-		if got := w.copied(t, "copied-control-plane-operator-creds", userobjects.AuditWebhookKey); got != someKubeconfig {
+		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret sa-signing-key, which "+says)
+		if got := w.copied(t, "copied-sa-signing-key", userobjects.AuditWebhookKey); got != someKubeconfig {
 			t.Errorf("the copy holds %q", got)
 		}
 		hcp := &hyperv1.HostedControlPlane{}
@@ -194,7 +194,7 @@ func TestAKubeconfigThatRunsProgramsIsRefused(t *testing.T) {
 		}
 	})
 	t.Run("until it is put right", func(t *testing.T) {
-		w.put(t, secret("clusters", "control-plane-operator-creds", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}))
+		w.put(t, secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}))
 		w.run(t, pass, 2)
 		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	})
@@ -355,17 +355,6 @@ func TestTheCopyOfAKeyIsKeptWhileSecretsMayBeEncryptedWithIt(t *testing.T) {
 	w.run(t, pass, 1)
 	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != "" {
 		t.Error("a key that is not needed has a copy")
-	}
-}
-
-func TestCredentialsForTheKeyService(t *testing.T) {
-	w := emptyTestEnv(t)
-	hc := privateCluster()
-	hc.Spec.SecretEncryption = kms(region)
-	w.Create(t, pullSecret(), hc)
-	w.run(t, w.start(), 1)
-	if got := w.copied(t, "kms-creds", "credentials"); !strings.Contains(got, "role_arn = arn:aws:iam::222222222222:role/kms\n") {
-		t.Errorf("kms-creds holds %q", got)
 	}
 }
 

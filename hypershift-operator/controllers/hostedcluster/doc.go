@@ -12,7 +12,7 @@
 //	            token issuer               signing key; OIDC documents in S3       issuer.go
 //	            copies of user objects                                             userobjects.go
 //	            proxy, unmanaged etcd      credentials of the user                 userobjects.go
-//	            credentials                one Secret for each role                userobjects.go
+//	            credentials                the roles that are needed               userobjects.go
 //	            release image              checks before the control plane         controlplane.go
 //	            HostedControlPlane         input of the control-plane-operator     controlplane.go
 //	            network policies           allowed connections                     namespace.go

@@ -1,6 +1,7 @@
 package hostedcluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -59,11 +60,13 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	minter, err := r.operatorImage(s)
+	operator, err := r.operatorImage(s)
 	if err != nil {
 		return err
 	}
-	images := map[string]string{names.ClusterAPI: core, capiprovider.Image: provider, controlplane.OperatorImage: minter}
+	// The user may have chosen a control-plane-operator of another version, which may lack a sidecar.
+	sidecars := cmp.Or(r.ControlPlaneOperatorImage, operator)
+	images := map[string]string{names.ClusterAPI: core, capiprovider.Image: provider, controlplane.OperatorImage: sidecars}
 	if s.autoscales() {
 		if images[names.ClusterAutoscaler], err = r.releases.OptionalImage(ctx, s.releaseCluster(), &s.releases, names.ClusterAutoscaler); err != nil {
 			return err

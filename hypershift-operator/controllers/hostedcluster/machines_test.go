@@ -2,7 +2,6 @@ package hostedcluster
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
@@ -63,7 +61,7 @@ func (w *testEnv) able(ctx context.Context, cluster *clusterv1.Cluster) (bool, e
 		name string
 	}{
 		{cluster, "demo-x"}, {&infrav1.AWSCluster{}, "demo"}, {&appsv1.Deployment{}, names.ClusterAPI}, {&appsv1.Deployment{}, names.CAPIProvider},
-		{&corev1.Secret{}, names.NodeManagementCredentials}, {&corev1.Secret{}, names.ServiceAccountSigningKey},
+		{&corev1.Secret{}, names.ServiceAccountSigningKey},
 	} {
 		if err := w.Admin().Get(ctx, at(needed.name), needed.obj); err != nil {
 			return false, client.IgnoreNotFound(err)
@@ -165,15 +163,6 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	if controllers() {
 		t.Error("controllers of machines run for a cluster that has no node pool")
 	}
-	credentials := func(when string, want bool) {
-		t.Helper()
-		for _, name := range []string{"cloud-controller-creds", names.NodeManagementCredentials} {
-			if w.has(t, &corev1.Secret{}, name) != want {
-				t.Errorf("%s: Secret %s exists: %v", when, name, !want)
-			}
-		}
-	}
-	credentials("no node pool", false)
 	if !w.has(t, &clusterv1.Cluster{}, "demo-x") || !w.has(t, &infrav1.AWSCluster{}, "demo") {
 		t.Error("the cluster is not shown to Cluster API")
 	}
@@ -182,7 +171,6 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	if !controllers() {
 		t.Error("nothing makes machines for the node pool")
 	}
-	credentials("the first node pool", true)
 	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +184,6 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	if controllers() {
 		t.Error("the last node pool is gone, and its controllers still run")
 	}
-	credentials("the last node pool is gone, and the cloud-controller-manager stays", true)
 }
 
 func TestTheClusterAutoscalerRunsWhileANodePoolScales(t *testing.T) {
@@ -328,16 +315,6 @@ func TestMachinesThatCannotBeDeletedAreRecorded(t *testing.T) {
 	}
 	if w.has(t, &infrav1.AWSMachine{}, "workers-1") {
 		t.Error("the machine is still held")
-	}
-}
-
-func TestTheWebhookCertificateIsValid(t *testing.T) {
-	certificate, key, err := clusterapi.GenerateCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tls.X509KeyPair(certificate, key); err != nil {
-		t.Error(err)
 	}
 }
 

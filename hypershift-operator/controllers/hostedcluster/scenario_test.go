@@ -63,7 +63,6 @@ func TestEverythingStartsInOnePass(t *testing.T) {
 		"demo":                         &hyperv1.HostedControlPlane{},
 		names.PullSecret:               &corev1.Secret{},
 		names.ServiceAccountSigningKey: &corev1.Secret{},
-		"control-plane-operator-creds": &corev1.Secret{},
 		names.ControlPlaneOperator:     &appsv1.Deployment{},
 	} {
 		if !w.exists(t, obj, w.object(name)) {

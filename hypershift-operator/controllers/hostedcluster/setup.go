@@ -72,11 +72,10 @@ const workers = 10
 // The sets of this package. Other packages apply sets of the same kinds in the
 // namespace of a control plane.
 const (
-	setPullSecret  = "pull-secret"
-	setSigningKey  = "signing-key"
-	setCredentials = "credentials"
-	setOperator    = "control-plane-operator"
-	setCopies      = "copies"
+	setPullSecret = "pull-secret"
+	setSigningKey = "signing-key"
+	setOperator   = "control-plane-operator"
+	setCopies     = "copies"
 )
 
 // AppliedObjects selects the objects of all sets, which are all that a cache needs to keep.
@@ -84,7 +83,7 @@ const (
 func AppliedObjects(others ...string) labels.Selector {
 	var values []string
 	for _, set := range append([]string{
-		setPullSecret, setSigningKey, setCredentials, setOperator, setCopies,
+		setPullSecret, setSigningKey, setOperator, setCopies,
 		publishedsecrets.Set, clusterapi.ControllersSet, clusterapi.ClusterSet, isolation.PoliciesSet, isolation.LimitsSet, autonode.Set,
 	}, others...) {
 		values = append(values, names.HypershiftOperator+"."+set)

@@ -173,8 +173,7 @@ func (w *testEnv) start() func(context.Context) error {
 		Client: cached{w.Client(), w}, Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
 		AllowOperatorImageOverride: w.imageOverride, Releases: w.releases, Limits: limits.Default(), PoliciesEnforced: w.enforced,
 		GenerateKey: oneKey, PrivateRegion: w.region, ControlPlaneOperatorImage: image, ClusterAPIImage: "example.test/cluster-api:1", CAPIProviderImage: "example.test/cluster-api-provider-aws:1",
-		GenerateCertificate: func() ([]byte, []byte, error) { return []byte("certificate"), []byte("key"), nil },
-		Resync:              30 * time.Minute, DocumentsAge: time.Hour, Namespace: w.namespace,
+		Resync: 30 * time.Minute, DocumentsAge: time.Hour, Namespace: w.namespace,
 	}
 	if w.bucket != "" {
 		o.Documents = oidcdocs.New(oidcdocs.NewClient(cfg), w.bucket)

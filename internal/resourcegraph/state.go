@@ -195,12 +195,7 @@ func replaceFile(path string, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("saving the state: %w", err)
 	}
-	directory, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("saving the state: %w", err)
-	}
-	defer directory.Close()
-	if err := directory.Sync(); err != nil {
+	if err := syncDirectory(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("saving the state: %w", err)
 	}
 	return nil

@@ -748,8 +748,10 @@ func TestVersionAndName(t *testing.T) {
 	if err := json.Unmarshal(u.out.Bytes(), &v); err != nil || v.Go == "" {
 		t.Errorf("%v: %s", err, u.out.String())
 	}
-	if got := cli.New("hcp", u.env).Name(); got != "hcp" {
-		t.Errorf("the name is %s", got)
+	for program, want := range map[string]string{"hypershift": "hypershift", "hcp": "hcp", "hcp.exe": "hcp", "hypershift.exe": "hypershift", "hypershift-1.2": "hypershift"} {
+		if got := cli.New(program, u.env).Name(); got != want {
+			t.Errorf("as %s, the name is %s", program, got)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,9 +38,9 @@ const (
 	Interrupted = 130
 )
 
-// New returns the command of that name: hypershift or hcp.
+// New returns the command of that name: hypershift or hcp, which has a suffix on Windows.
 func New(name string, env operation.Environment) *cobra.Command {
-	if name != "hcp" {
+	if name = strings.TrimSuffix(name, ".exe"); name != "hcp" {
 		name = "hypershift"
 	}
 	root := &cobra.Command{

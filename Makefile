@@ -131,7 +131,7 @@ image: ## build the container image of the operators with Docker (IMAGE; PUSH=1 
 		--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) --build-arg DATE=$(DATE) -t $(IMAGE) .
 
 .PHONY: release
-release: ## build, push and sign images, chart and payloads, without a container engine (VERSION, REGISTRY, KEY)
+release: ## build, push and sign images, command line, chart and payloads, without a container engine (VERSION, REGISTRY, KEY)
 	go run ./hack/release -version '$(VERSION)' -registry '$(REGISTRY)' $(if $(KEY),-key '$(KEY)',-keyless) $(RELEASE_FLAGS)
 
 .PHONY: test-release

@@ -59,13 +59,14 @@ func (r *release) writeFiles(ctx context.Context, notes string, all []artifact) 
 
     helm install hypershift oci://%s/%s --version %s -n hypershift --create-namespace
 
-The chart names the image by digest. [Releases](%s/blob/main/docs/releases.md) describes how to verify signatures and SBOMs.
+The chart names the image by digest. The command line is in the archives hypershift-cli-%s: see [Install](%s/blob/main/docs/cli.md#install).
+[Releases](%s/blob/main/docs/releases.md) describes how to verify signatures and SBOMs.
 
 | What | Name | Digest |
 |---|---|---|
 %s
 Commit: %s
-`, r.version, notes, r.registry, chart.repository, r.version, source, table.String(), r.commit)
+`, r.version, notes, r.registry, chart.repository, r.version, r.version, source, source, table.String(), r.commit)
 	if err := errors.Join(
 		os.WriteFile(filepath.Join(r.dist, "images.txt"), []byte(images.String()), 0o644),
 		os.WriteFile(filepath.Join(r.dist, "release-notes.md"), []byte(notes), 0o644),

@@ -125,6 +125,9 @@ func (r *release) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.commandLine(ctx); err != nil {
+		return err
+	}
 	chart, err := r.chart(ctx, staging, image)
 	if err != nil {
 		return err

@@ -20,8 +20,17 @@ var (
 	programs = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/sidecar"}
 )
 
-// koDir is the directory in which ko places a program.
-const koDir = "/ko-app"
+const (
+	// koDir is the directory in which ko places a program.
+	koDir = "/ko-app"
+	// koConfig has the flags of go build.
+	koConfig = "hack/release/ko.yaml"
+)
+
+// stamp returns the variables of koConfig: what --version prints.
+func (r *release) stamp() map[string]string {
+	return map[string]string{"RELEASE_VERSION": r.version, "RELEASE_COMMIT": r.commit, "RELEASE_DATE": r.date.Format(time.RFC3339)}
+}
 
 // buildPrograms builds the programs with ko. It returns the layer of each, by platform, in the order of programs.
 //
@@ -48,12 +57,15 @@ func (r *release) buildPrograms(ctx context.Context, s *staging) (map[string][]v
 	for _, program := range programs {
 		args = append(args, "./"+program)
 	}
-	if _, err := r.outputWith(ctx, []string{
-		"KO_DOCKER_REPO=" + s.host, "KO_DEFAULTBASEIMAGE=" + s.named(none), "KO_CONFIG_PATH=" + filepath.Join(r.root, "hack", "release", "ko.yaml"),
-		"RELEASE_VERSION=" + r.version, "RELEASE_COMMIT=" + r.commit, "RELEASE_DATE=" + r.date.Format(time.RFC3339),
+	env := []string{
+		"KO_DOCKER_REPO=" + s.host, "KO_DEFAULTBASEIMAGE=" + s.named(none), "KO_CONFIG_PATH=" + filepath.Join(r.root, koConfig),
 		// The commit is set by the linker. Recorded by Go, it would depend on the directory of the checkout.
 		"GOFLAGS=-buildvcs=false",
-	}, r.tools["ko"], args...); err != nil {
+	}
+	for variable, value := range r.stamp() {
+		env = append(env, variable+"="+value)
+	}
+	if _, err := r.outputWith(ctx, env, r.tools["ko"], args...); err != nil {
 		return nil, err
 	}
 	layers := map[string][]v1.Layer{}

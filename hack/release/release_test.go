@@ -1,16 +1,23 @@
 package main
 
 import (
+	"archive/tar"
+	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"sigs.k8s.io/yaml"
 )
@@ -190,5 +197,127 @@ func TestSumsOmitTheirSignature(t *testing.T) {
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Programs of all platforms and of the image have the same flags, and print the same version.
+func TestCommandLineIsBuiltWithTheFlagsOfTheImage(t *testing.T) {
+	r := &release{root: filepath.Join("..", ".."), version: "1.2.3", commit: "abc", date: time.Unix(0, 0).UTC()}
+	flags, err := r.buildFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const stamp = " -X github.com/hosted-control-planes/hypershift/internal/version."
+	want := []string{"-tags=grpcnotrace", "-trimpath", "-buildvcs=false", "-ldflags=-s -w" + stamp + "version=1.2.3" + stamp + "commit=abc" + stamp + "date=1970-01-01T00:00:00Z"}
+	if diff := cmp.Diff(want, flags); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// unpacked describes the entries of an archive in their order: name, mode, time, and content or target.
+func unpacked(t *testing.T, archive []byte) []string {
+	t.Helper()
+	describe := func(name string, mode os.FileMode, at time.Time, content io.Reader, link string) string {
+		text, err := io.ReadAll(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join([]string{name, mode.String(), at.UTC().Format(time.DateTime), string(text) + link}, " ")
+	}
+	var found []string
+	if z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive))); err == nil {
+		for _, f := range z.File {
+			content, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, describe(f.Name, f.Mode(), f.Modified, content, ""))
+		}
+		return found
+	}
+	compressed, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(compressed); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, describe(h.Name, h.FileInfo().Mode(), h.ModTime, r, h.Linkname))
+	}
+}
+
+func TestArchivesHaveTheProgramUnderBothNames(t *testing.T) {
+	for platform, want := range map[string][]string{
+		"linux/amd64": {
+			"bin/hcp Lrwxrwxrwx 2030-01-02 03:04:05 hypershift",
+			"bin/hypershift -rwxr-xr-x 2030-01-02 03:04:05 program",
+			"share/man/man1/hypershift.1 -rw-r--r-- 2030-01-02 03:04:05 page",
+		},
+		"windows/amd64": {
+			"bin/hcp.exe -rwxr-xr-x 2030-01-02 03:04:05 program",
+			"bin/hypershift.exe -rwxr-xr-x 2030-01-02 03:04:05 program",
+			"share/man/man1/hypershift.1 -rw-r--r-- 2030-01-02 03:04:05 page",
+		},
+	} {
+		r := &release{dist: t.TempDir(), version: "1.2.3", date: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)}
+		files := append(programFiles(platform, []byte("program")), file{name: "share/man/man1/hypershift.1", mode: 0o644, content: []byte("page")})
+		write := func() []byte {
+			t.Helper()
+			if err := r.archive(platform, files); err != nil {
+				t.Fatal(err)
+			}
+			written, err := filepath.Glob(filepath.Join(r.dist, "hypershift-cli-1.2.3-"+strings.ReplaceAll(platform, "/", "-")+".*"))
+			if err != nil || len(written) != 1 {
+				t.Fatalf("%s: %v, %v", platform, written, err)
+			}
+			archive, err := os.ReadFile(written[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return archive
+		}
+		first := write()
+		if diff := cmp.Diff(want, unpacked(t, first)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", platform, diff)
+		}
+		slices.Reverse(files)
+		if again := write(); !bytes.Equal(first, again) {
+			t.Errorf("%s: two archives of the same files differ", platform)
+		}
+	}
+}
+
+// A release compiles the command line for all platforms. This test compiles only those of its packages that have files of their own for some
+// of them.
+func TestPackagesWithFilesForOneSystemCompileForAll(t *testing.T) {
+	seen := map[string]bool{}
+	for _, platform := range commandLinePlatforms {
+		system, _, _ := strings.Cut(platform, "/")
+		if seen[system] {
+			continue
+		}
+		seen[system] = true
+		tool := func(args ...string) string {
+			t.Helper()
+			c := exec.CommandContext(t.Context(), "go", args...)
+			c.Dir = filepath.Join("..", "..")
+			c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+			var out, errs bytes.Buffer
+			c.Stdout, c.Stderr = &out, &errs
+			if err := c.Run(); err != nil {
+				t.Fatalf("on %s: go %s: %v\n%s", system, strings.Join(args, " "), err, errs.String())
+			}
+			return out.String()
+		}
+		packages := strings.Fields(tool("list", "-deps", "-f", "{{if .Module}}{{if and .Module.Main .IgnoredGoFiles}}{{.ImportPath}}{{end}}{{end}}", "./cmd/hypershift"))
+		if !slices.Contains(packages, "github.com/hosted-control-planes/hypershift/internal/resourcegraph") {
+			t.Errorf("on %s, the packages with such files are %v", system, packages)
+		}
+		tool(append([]string{"build"}, packages...)...)
 	}
 }

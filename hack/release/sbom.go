@@ -33,26 +33,40 @@ func (r *release) describe(ctx context.Context, s *staging, image artifact) ([]b
 		if err != nil {
 			return nil, err
 		}
-		scanned, err := r.outputWith(ctx, []string{"SYFT_CHECK_FOR_APP_UPDATE=false", "SYFT_REGISTRY_INSECURE_USE_HTTP=true"},
-			r.tools["syft"], "scan", "registry:"+s.host+"/"+image.repository+"@"+digest.String(), "--quiet", "--output=spdx-json",
-			"--source-name=hypershift", "--source-version="+r.version)
-		if err != nil {
-			return nil, err
-		}
-		text, err := r.reproducible(scanned, s.host, digest.String())
-		if err != nil {
-			return nil, fmt.Errorf("rewriting the SBOM for %s: %w", platform, err)
-		}
 		file := filepath.Join(r.dist, fmt.Sprintf("hypershift-%s-%s.spdx.json", r.version, strings.ReplaceAll(platform, "/", "-")))
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			return nil, fmt.Errorf("writing the SBOM for %s: %w", platform, err)
+		if err := r.writeSBOM(ctx, file, scan{
+			source: "registry:" + s.host + "/" + image.repository + "@" + digest.String(), name: "hypershift", host: s.host, digest: digest.String(),
+		}); err != nil {
+			return nil, fmt.Errorf("describing the image for %s: %w", platform, err)
 		}
 		boms = append(boms, bom{image: artifact{repository: image.repository, digest: digest.String()}, file: file})
 	}
 	return boms, nil
 }
 
-// reproducible replaces what differs between two scans of one image: the time, the random part of the namespace, and the registry.
+// scan is what an SBOM describes.
+type scan struct {
+	source string // in the form of syft
+	name   string
+	host   string // the part of source that the SBOM does not have: in another run it has another name
+	digest string
+}
+
+// writeSBOM writes the SBOM of what is scanned.
+func (r *release) writeSBOM(ctx context.Context, file string, s scan) error {
+	scanned, err := r.outputWith(ctx, []string{"SYFT_CHECK_FOR_APP_UPDATE=false", "SYFT_REGISTRY_INSECURE_USE_HTTP=true"},
+		r.tools["syft"], "scan", s.source, "--quiet", "--output=spdx-json", "--source-name="+s.name, "--source-version="+r.version)
+	if err != nil {
+		return err
+	}
+	text, err := r.reproducible(scanned, s.host, s.digest)
+	if err != nil {
+		return fmt.Errorf("rewriting the SBOM: %w", err)
+	}
+	return os.WriteFile(file, text, 0o644)
+}
+
+// reproducible replaces what differs between two scans of the same content: the time, the random part of the namespace, and the host.
 func (r *release) reproducible(sbom, host, digest string) ([]byte, error) {
 	var document map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(sbom, host, r.registry)), &document); err != nil {

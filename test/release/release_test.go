@@ -5,11 +5,14 @@ package release_test
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"crypto"
 	"crypto/sha256"
 	"crypto/x509"
 	"debug/elf"
+	"debug/macho"
+	"debug/pe"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -65,6 +68,7 @@ func TestRelease(t *testing.T) {
 	t.Run("everything is signed", b.testSignatures)
 	t.Run("the chart installs the image", b.testChart)
 	t.Run("the operator reads and verifies payloads", b.testPayloads)
+	t.Run("the command line can be downloaded and run", b.testCommandLine)
 	t.Run("checksums and notes", b.testFiles)
 	t.Run("a repeated release is equal", func(t *testing.T) {
 		sums := b.read(t, "SHA256SUMS")
@@ -287,18 +291,6 @@ func checkCAs(t *testing.T, file string) {
 }
 
 func (b *bed) testSBOM(t *testing.T) {
-	mod, err := os.ReadFile(filepath.Join(b.root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := modfile.Parse("go.mod", mod, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{}
-	for _, r := range parsed.Require {
-		want[r.Mod.Path] = r.Mod.Version
-	}
 	for platform, img := range b.platforms(t) {
 		digest, err := img.Digest()
 		if err != nil {
@@ -314,25 +306,40 @@ func (b *bed) testSBOM(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var attested struct {
-			Predicate struct {
-				Packages []struct{ Name, VersionInfo string }
-			}
-		}
+		var attested struct{ Predicate sbom }
 		if err := json.Unmarshal(statement, &attested); err != nil {
 			t.Fatal(err)
 		}
-		found := map[string]string{}
-		for _, p := range attested.Predicate.Packages {
-			found[p.Name] = p.VersionInfo
-		}
-		for _, module := range []string{"k8s.io/apimachinery", "sigs.k8s.io/controller-runtime", "github.com/aws/aws-sdk-go-v2/service/ec2"} {
-			if want[module] == "" || found[module] != want[module] {
-				t.Errorf("the SBOM for %s has %s %q, want %q", platform, module, found[module], want[module])
-			}
-		}
-		if got := found["stdlib"]; got != runtime.Version() {
-			t.Errorf("the SBOM for %s has Go %q, want %s", platform, got, runtime.Version())
+		b.checkModules(t, "the image for "+platform, attested.Predicate)
+	}
+}
+
+type sbom struct {
+	Packages []struct{ Name, VersionInfo string }
+}
+
+// checkModules checks that an SBOM lists modules with the versions of go.mod, and the version of Go.
+func (b *bed) checkModules(t *testing.T, what string, described sbom) {
+	t.Helper()
+	mod, err := os.ReadFile(filepath.Join(b.root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := modfile.Parse("go.mod", mod, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"stdlib": runtime.Version()}
+	for _, r := range parsed.Require {
+		want[r.Mod.Path] = r.Mod.Version
+	}
+	found := map[string]string{}
+	for _, p := range described.Packages {
+		found[p.Name] = p.VersionInfo
+	}
+	for _, module := range []string{"k8s.io/apimachinery", "sigs.k8s.io/controller-runtime", "github.com/aws/aws-sdk-go-v2/service/ec2", "stdlib"} {
+		if want[module] == "" || found[module] != want[module] {
+			t.Errorf("the SBOM of %s has %s %q, want %q", what, module, found[module], want[module])
 		}
 	}
 }
@@ -424,6 +431,97 @@ func (b *bed) testPayloads(t *testing.T) {
 	}
 }
 
+// testCommandLine downloads and unpacks the archives as docs/cli.md describes, and runs the program for this machine.
+func (b *bed) testCommandLine(t *testing.T) {
+	for _, platform := range []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"} {
+		prefix, name, suffix := t.TempDir(), "hypershift-cli-"+version+"-"+strings.ReplaceAll(platform, "/", "-"), ""
+		if strings.HasPrefix(platform, "windows/") {
+			suffix = ".exe"
+			content, err := zip.OpenReader(filepath.Join(b.dist, name+".zip"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.CopyFS(prefix, content), content.Close()); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			b.download(t, name+".tar.gz", prefix)
+		}
+		for _, file := range []string{
+			"share/bash-completion/completions/hypershift", "share/bash-completion/completions/hcp", "share/zsh/site-functions/_hypershift",
+			"share/fish/vendor_completions.d/hypershift.fish", "share/powershell/hypershift.ps1", "share/doc/hypershift/LICENSE",
+		} {
+			if info, err := os.Stat(filepath.Join(prefix, file)); err != nil || info.Size() == 0 {
+				t.Errorf("the archive for %s has no %s: %v", platform, file, err)
+			}
+		}
+		page, err := os.ReadFile(filepath.Join(prefix, "share/man/man1/hypershift-create-cluster-aws.1"))
+		if err != nil || !bytes.Contains(page, []byte(strings.ReplaceAll(version, "-", `\-`))) {
+			t.Errorf("the manual for %s has no page of this version: %v", platform, err)
+		}
+		hypershift, hcp := filepath.Join(prefix, "bin/hypershift"+suffix), filepath.Join(prefix, "bin/hcp"+suffix)
+		for _, program := range []string{hypershift, hcp} {
+			if got := platformOf(program); got != platform {
+				t.Errorf("%s for %s is for %s", filepath.Base(program), platform, got)
+			}
+		}
+		var described sbom
+		if err := json.Unmarshal([]byte(b.read(t, name+".spdx.json")), &described); err != nil {
+			t.Fatal(err)
+		}
+		b.checkModules(t, "the command line for "+platform, described)
+		if platform != runtime.GOOS+"/"+runtime.GOARCH {
+			continue
+		}
+		commit := strings.TrimSpace(b.run(t, "git", "rev-parse", "HEAD"))
+		got := b.run(t, hypershift, "version")
+		for _, want := range []string{"hypershift " + version + " (", "commit " + commit, ", date 20", runtime.Version(), platform} {
+			if !strings.Contains(got, want) {
+				t.Errorf("hypershift version prints %q, without %q", got, want)
+			}
+		}
+		if got := b.run(t, hcp, "help"); !strings.Contains(got, "  hcp [command]") {
+			t.Errorf("hcp help prints\n%s", got)
+		}
+	}
+}
+
+// download verifies an archive with the checksums, and unpacks it.
+func (b *bed) download(t *testing.T, archive, prefix string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, file := range []string{archive, "SHA256SUMS"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(b.read(t, file)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const verify = `cd "$1" && sha256sum --check --ignore-missing SHA256SUMS`
+	b.run(t, "sh", "-euc", verify+` && tar -xzf "$2" -C "$3"`, "sh", dir, archive, prefix)
+	if err := os.WriteFile(filepath.Join(dir, archive), []byte("other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.try(t, "sh", "-euc", verify, "sh", dir); err == nil {
+		t.Errorf("the checksums accept another %s", archive)
+	}
+}
+
+// platformOf returns the system and the architecture in the header of a program.
+func platformOf(program string) string {
+	if f, err := elf.Open(program); err == nil {
+		defer f.Close()
+		return "linux/" + map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}[f.Machine]
+	}
+	if f, err := macho.Open(program); err == nil {
+		defer f.Close()
+		return "darwin/" + map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64"}[f.Cpu]
+	}
+	if f, err := pe.Open(program); err == nil {
+		defer f.Close()
+		return "windows/" + map[uint16]string{pe.IMAGE_FILE_MACHINE_AMD64: "amd64"}[f.Machine]
+	}
+	return "an unknown system"
+}
+
 func (b *bed) testFiles(t *testing.T) {
 	listed := map[string]bool{}
 	for line := range strings.Lines(b.read(t, "SHA256SUMS")) {
@@ -436,7 +534,8 @@ func (b *bed) testFiles(t *testing.T) {
 	}
 	for _, file := range []string{
 		"hypershift-" + version + ".tgz", "hypershift-" + version + "-linux-amd64.spdx.json", "hypershift-" + version + "-linux-arm64.spdx.json",
-		"images.txt", "release-notes.md",
+		"hypershift-cli-" + version + "-windows-amd64.zip", "hypershift-cli-" + version + "-darwin-arm64.tar.gz",
+		"hypershift-cli-" + version + "-darwin-arm64.spdx.json", "images.txt", "release-notes.md",
 	} {
 		if !listed[file] {
 			t.Errorf("SHA256SUMS does not list %s", file)

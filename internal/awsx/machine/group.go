@@ -33,6 +33,7 @@ func (c *Client) group(m Machine) *rg.Node {
 			return awsgraph.WithTags(attributes, tags)
 		},
 		Immutable: []string{"vpc"},
+		Initial:   func() (rg.Attributes, error) { return rg.Attributes{"description": m.GroupDescription}, nil },
 		Read: func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
 			g, ok, err := c.findGroup(ctx, m.GroupName, l.ID)
 			if err != nil || !ok {

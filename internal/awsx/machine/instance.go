@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,6 +36,7 @@ func (c *Client) instance(m Machine) *rg.Node {
 			return awsgraph.WithTags(attributes, tags)
 		},
 		Immutable: append([]string{"subnet", "instance-type", "address"}, slices.Sorted(maps.Keys(m.Attributes))...),
+		Initial:   m.initial,
 		Read: func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
 			return c.readInstance(ctx, m, l)
 		},
@@ -132,6 +134,25 @@ func (c *Client) userData(ctx context.Context, id string) (string, error) {
 	return string(text), nil
 }
 
+// initial returns what only launch sets, with the same values.
+func (m Machine) initial() (rg.Attributes, error) {
+	attributes := rg.Attributes{
+		"image-parameter": images[m.Arch], "public-address": strconv.FormatBool(m.PublicAddress), "metadata-hops": strconv.Itoa(metadataHops),
+		"root-device": rootDevice, "root-size": strconv.Itoa(rootSize), "root-type": string(rootType),
+	}
+	if m.Profile != "" {
+		attributes["profile"] = m.Profile
+	}
+	if m.UserData != nil {
+		data, err := m.UserData()
+		if err != nil {
+			return nil, err
+		}
+		attributes["user-data"] = data
+	}
+	return attributes, nil
+}
+
 func (c *Client) launch(ctx context.Context, m Machine, creation rg.Creation) (rg.Observed, error) {
 	tags := c.owner.All(m.Name, nil)
 	var specifications []types.TagSpecification
@@ -142,10 +163,10 @@ func (c *Client) launch(ctx context.Context, m Machine, creation rg.Creation) (r
 		ClientToken: aws.String(creation.Token), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		ImageId: aws.String(m.image()), InstanceType: types.InstanceType(m.Type),
 		MetadataOptions: &types.InstanceMetadataOptionsRequest{
-			HttpEndpoint: types.InstanceMetadataEndpointStateEnabled, HttpTokens: types.HttpTokensStateRequired, HttpPutResponseHopLimit: aws.Int32(1),
+			HttpEndpoint: types.InstanceMetadataEndpointStateEnabled, HttpTokens: types.HttpTokensStateRequired, HttpPutResponseHopLimit: aws.Int32(metadataHops),
 		},
 		BlockDeviceMappings: []types.BlockDeviceMapping{{DeviceName: aws.String(rootDevice), Ebs: &types.EbsBlockDevice{
-			DeleteOnTermination: aws.Bool(true), Encrypted: aws.Bool(true), VolumeSize: aws.Int32(rootSize), VolumeType: types.VolumeTypeGp3,
+			DeleteOnTermination: aws.Bool(true), Encrypted: aws.Bool(true), VolumeSize: aws.Int32(rootSize), VolumeType: rootType,
 		}}},
 		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{{
 			DeviceIndex: aws.Int32(0), SubnetId: aws.String(m.Subnet(creation.IDs)), Groups: []string{creation.IDs(m.GroupNode)},

@@ -54,7 +54,11 @@ var images = map[string]string{
 const (
 	rootDevice = "/dev/xvda"
 	rootSize   = 16
+	rootType   = types.VolumeTypeGp3
 )
+
+// metadataHops: pods and containers do not reach the metadata of the instance.
+const metadataHops = 1
 
 // Architectures are the supported values of Machine.Arch.
 func Architectures() []string { return []string{"amd64", "arm64"} }

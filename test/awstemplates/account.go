@@ -178,6 +178,56 @@ func (a account) associateTable(table, subnet string) string {
 	return aws.ToString(made.AssociationId)
 }
 
+func (a account) securityGroup(name, description, vpc string, t tags) string {
+	made, err := a.ec2.CreateSecurityGroup(a.ctx, &ec2.CreateSecurityGroupInput{
+		GroupName: aws.String(name), Description: aws.String(description), VpcId: aws.String(vpc), TagSpecifications: t.specification(ec2types.ResourceTypeSecurityGroup),
+	})
+	check(err)
+	return aws.ToString(made.GroupId)
+}
+
+// revokeEgress deletes the rule of a new group that lets everything out.
+func (a account) revokeEgress(group string) {
+	found, err := a.ec2.DescribeSecurityGroups(a.ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
+	check(err)
+	_, err = a.ec2.RevokeSecurityGroupEgress(a.ctx, &ec2.RevokeSecurityGroupEgressInput{GroupId: aws.String(group), IpPermissions: found.SecurityGroups[0].IpPermissionsEgress})
+	check(err)
+}
+
+// permission is a rule with one source or destination. Rules of all protocols have no ports.
+func permission(protocol string, from, to *int32, cidr string) []ec2types.IpPermission {
+	return []ec2types.IpPermission{{IpProtocol: aws.String(protocol), FromPort: from, ToPort: to, IpRanges: []ec2types.IpRange{{CidrIp: aws.String(cidr)}}}}
+}
+
+func (a account) ingress(group string, rule []ec2types.IpPermission) {
+	_, err := a.ec2.AuthorizeSecurityGroupIngress(a.ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: aws.String(group), IpPermissions: rule})
+	check(err)
+}
+
+func (a account) egress(group string, rule []ec2types.IpPermission) {
+	_, err := a.ec2.AuthorizeSecurityGroupEgress(a.ctx, &ec2.AuthorizeSecurityGroupEgressInput{GroupId: aws.String(group), IpPermissions: rule})
+	check(err)
+}
+
+// publicImage stands for the value of a parameter of Systems Manager: EC2 reads it instead.
+func publicImage(parameter string) string { return "resolve:ssm:" + parameter }
+
+// launch launches an instance and returns its id and that of its network interface.
+func (a account) launch(in *ec2.RunInstancesInput, tagged map[ec2types.ResourceType]tags) (id, networkInterface string) {
+	in.MinCount, in.MaxCount = aws.Int32(1), aws.Int32(1)
+	for _, kind := range slices.Sorted(maps.Keys(tagged)) {
+		in.TagSpecifications = append(in.TagSpecifications, tagged[kind].specification(kind)...)
+	}
+	made, err := a.ec2.RunInstances(a.ctx, in)
+	check(err)
+	return aws.ToString(made.Instances[0].InstanceId), aws.ToString(made.Instances[0].NetworkInterfaces[0].NetworkInterfaceId)
+}
+
+func (a account) tag(resource, key, value string) {
+	_, err := a.ec2.CreateTags(a.ctx, &ec2.CreateTagsInput{Resources: []string{resource}, Tags: []ec2types.Tag{{Key: aws.String(key), Value: aws.String(value)}}})
+	check(err)
+}
+
 func (a account) mainTable(vpc, table string) {
 	found, err := a.ec2.DescribeRouteTables(a.ctx, &ec2.DescribeRouteTablesInput{Filters: []ec2types.Filter{
 		{Name: aws.String("vpc-id"), Values: []string{vpc}}, {Name: aws.String("association.main"), Values: []string{"true"}},

@@ -2,6 +2,7 @@ package awstemplates
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
 // template is what is known of a template.
@@ -69,6 +72,9 @@ func CloudFormation(ctx context.Context, cfg aws.Config, text []byte, parameters
 		}
 		if len(value) < p.MinLength {
 			fail("parameter %s has %d characters", name, len(value))
+		}
+		if p.Type == "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>" {
+			value = publicImage(value)
 		}
 		s.parameters[name] = value
 	}
@@ -200,6 +206,8 @@ func (s *stack) call(function string, argument any) string {
 	case "Fn::GetAtt":
 		list := argument.([]any)
 		return s.attribute(list[0].(string), list[1].(string))
+	case "Fn::Base64":
+		return base64.StdEncoding.EncodeToString([]byte(s.evaluate(argument).(string)))
 	case "Fn::Join":
 		list := argument.([]any)
 		var items []string
@@ -342,6 +350,22 @@ func (s *stack) create(name string) {
 	case "AWS::EC2::SubnetRouteTableAssociation":
 		p := decode[struct{ RouteTableId, SubnetId string }](where, properties)
 		s.created[name] = s.associateTable(p.RouteTableId, p.SubnetId)
+	case "AWS::EC2::SecurityGroup":
+		p := decode[struct {
+			GroupName, GroupDescription, VpcId string
+			Tags                               tagList
+		}](where, properties)
+		group := s.securityGroup(p.GroupName, p.GroupDescription, p.VpcId, p.Tags.tags())
+		s.created[name] = group
+		s.attributes[name] = map[string]string{"GroupId": group}
+	case "AWS::EC2::SecurityGroupIngress":
+		p := decode[struct {
+			GroupId, IpProtocol, CidrIp string
+			FromPort, ToPort            *int32
+		}](where, properties)
+		s.ingress(p.GroupId, permission(p.IpProtocol, p.FromPort, p.ToPort, p.CidrIp))
+	case "AWS::EC2::Instance":
+		s.created[name] = s.instance(where, properties)
 	case "AWS::EC2::VPCEndpoint":
 		p := decode[struct {
 			VpcId, ServiceName, VpcEndpointType string
@@ -396,4 +420,54 @@ func (s *stack) create(name string) {
 	default:
 		fail("the type is not known")
 	}
+}
+
+// instance launches an instance. CloudFormation tags its volumes on request, and never its network interfaces.
+func (s *stack) instance(where string, properties any) string {
+	p := decode[struct {
+		ImageId, InstanceType, UserData string
+		MetadataOptions                 *struct {
+			HttpEndpoint, HttpTokens string
+			HttpPutResponseHopLimit  int32
+		}
+		NetworkInterfaces []struct {
+			DeviceIndex, SubnetId, PrivateIpAddress       string
+			GroupSet                                      []string
+			AssociatePublicIpAddress, DeleteOnTermination bool
+		}
+		BlockDeviceMappings []struct {
+			DeviceName string
+			Ebs        struct {
+				DeleteOnTermination, Encrypted bool
+				VolumeSize                     int32
+				VolumeType                     string
+			}
+		}
+		PropagateTagsToVolumeOnCreation bool
+		Tags                            tagList
+	}](where, properties)
+	if len(p.NetworkInterfaces) != 1 || p.NetworkInterfaces[0].DeviceIndex != "0" || len(p.BlockDeviceMappings) != 1 || p.MetadataOptions == nil {
+		fail("an instance with %d network interfaces and %d volumes", len(p.NetworkInterfaces), len(p.BlockDeviceMappings))
+	}
+	net, device := p.NetworkInterfaces[0], p.BlockDeviceMappings[0]
+	tagged := map[ec2types.ResourceType]tags{ec2types.ResourceTypeInstance: p.Tags.tags()}
+	if p.PropagateTagsToVolumeOnCreation {
+		tagged[ec2types.ResourceTypeVolume] = p.Tags.tags()
+	}
+	id, _ := s.launch(&ec2.RunInstancesInput{
+		ImageId: aws.String(p.ImageId), InstanceType: ec2types.InstanceType(p.InstanceType), UserData: aws.String(p.UserData),
+		MetadataOptions: &ec2types.InstanceMetadataOptionsRequest{
+			HttpEndpoint: ec2types.InstanceMetadataEndpointState(p.MetadataOptions.HttpEndpoint), HttpTokens: ec2types.HttpTokensState(p.MetadataOptions.HttpTokens),
+			HttpPutResponseHopLimit: aws.Int32(p.MetadataOptions.HttpPutResponseHopLimit),
+		},
+		NetworkInterfaces: []ec2types.InstanceNetworkInterfaceSpecification{{
+			DeviceIndex: aws.Int32(0), SubnetId: aws.String(net.SubnetId), PrivateIpAddress: aws.String(net.PrivateIpAddress), Groups: net.GroupSet,
+			AssociatePublicIpAddress: aws.Bool(net.AssociatePublicIpAddress), DeleteOnTermination: aws.Bool(net.DeleteOnTermination),
+		}},
+		BlockDeviceMappings: []ec2types.BlockDeviceMapping{{DeviceName: aws.String(device.DeviceName), Ebs: &ec2types.EbsBlockDevice{
+			DeleteOnTermination: aws.Bool(device.Ebs.DeleteOnTermination), Encrypted: aws.Bool(device.Ebs.Encrypted),
+			VolumeSize: aws.Int32(device.Ebs.VolumeSize), VolumeType: ec2types.VolumeType(device.Ebs.VolumeType),
+		}}},
+	}, tagged)
+	return id
 }

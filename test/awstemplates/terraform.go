@@ -2,6 +2,7 @@ package awstemplates
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
 // module is what is known of a module with one file.
@@ -122,7 +125,7 @@ func (r *run) ready(kind, name string) bool {
 	}
 	walk(r.Resource[kind][name], func(expression string) {
 		reference := traversalIn(expression)
-		if !strings.HasPrefix(reference, "var.") && !strings.HasPrefix(reference, "data.") {
+		if !strings.HasPrefix(reference, "var.") && !strings.HasPrefix(reference, "data.") && !strings.HasPrefix(reference, "each.") {
 			need(reference[:strings.LastIndex(reference, ".")])
 		}
 	})
@@ -226,12 +229,17 @@ func (r *run) read(kind, name string, arguments map[string]any) {
 			fail("%s looks for a private zone", address)
 		}
 		r.known[address] = map[string]string{"zone_id": r.publicZone(p.Name)}
+	case "aws_ssm_parameter":
+		p := decode[struct {
+			Name string `json:"name"`
+		}](address, arguments)
+		r.known[address] = map[string]string{"insecure_value": publicImage(p.Name)}
 	default:
 		fail("the data source %s is not known", kind)
 	}
 }
 
-// create creates a resource.
+// create creates a resource, or one for each item of its for_each.
 func (r *run) create(kind, name string) {
 	address := kind + "." + name
 	defer func() {
@@ -245,7 +253,22 @@ func (r *run) create(kind, name string) {
 	}()
 	arguments := maps.Clone(r.Resource[kind][name])
 	delete(arguments, "depends_on")
-	value := r.evaluate(arguments)
+	items, repeated := arguments["for_each"].(map[string]any)
+	if !repeated {
+		r.known[address] = r.createOne(kind, address, r.evaluate(arguments))
+		return
+	}
+	delete(arguments, "for_each")
+	for _, key := range slices.Sorted(maps.Keys(items)) {
+		r.known["each"] = map[string]string{"key": key, "value": r.evaluate(items[key]).(string)}
+		r.createOne(kind, address, r.evaluate(arguments))
+	}
+	delete(r.known, "each")
+	r.known[address] = map[string]string{} // no reference says which of them it is about
+}
+
+// createOne creates a resource and returns its attributes.
+func (r *run) createOne(kind, address string, value any) map[string]string {
 	attributes := map[string]string{}
 	id := func(v string) { attributes["id"] = v }
 	switch kind {
@@ -323,6 +346,38 @@ func (r *run) create(kind, name string) {
 			Subnet string `json:"subnet_id"`
 		}](address, value)
 		id(r.associateTable(p.Table, p.Subnet))
+	case "aws_security_group":
+		p := decode[struct {
+			Name        string `json:"name"`
+			Description string `json:"description"`
+			VPC         string `json:"vpc_id"`
+			Tags        tags   `json:"tags"`
+		}](address, value)
+		group := r.securityGroup(p.Name, p.Description, p.VPC, p.Tags)
+		r.revokeEgress(group)
+		id(group)
+	case "aws_vpc_security_group_ingress_rule", "aws_vpc_security_group_egress_rule":
+		p := decode[struct {
+			Group    string `json:"security_group_id"`
+			Protocol string `json:"ip_protocol"`
+			CIDR     string `json:"cidr_ipv4"`
+			From     *int32 `json:"from_port"`
+			To       *int32 `json:"to_port"`
+		}](address, value)
+		authorize := r.ingress
+		if kind == "aws_vpc_security_group_egress_rule" {
+			authorize = r.egress
+		}
+		authorize(p.Group, permission(p.Protocol, p.From, p.To, p.CIDR))
+	case "aws_instance":
+		attributes["id"], attributes["primary_network_interface_id"] = r.instance(address, value)
+	case "aws_ec2_tag":
+		p := decode[struct {
+			Resource string `json:"resource_id"`
+			Key      string `json:"key"`
+			Value    string `json:"value"`
+		}](address, value)
+		r.tag(p.Resource, p.Key, p.Value)
 	case "aws_main_route_table_association":
 		p := decode[struct {
 			VPC   string `json:"vpc_id"`
@@ -403,5 +458,53 @@ func (r *run) create(kind, name string) {
 	default:
 		fail("the type is not known")
 	}
-	r.known[address] = attributes
+	return attributes
+}
+
+// instance launches an instance. Terraform tags its volumes on request, and not its network interface.
+func (r *run) instance(address string, value any) (id, networkInterface string) {
+	p := decode[struct {
+		AMI      string `json:"ami"`
+		Type     string `json:"instance_type"`
+		Metadata *struct {
+			Endpoint string `json:"http_endpoint"`
+			Tokens   string `json:"http_tokens"`
+			Hops     int32  `json:"http_put_response_hop_limit"`
+		} `json:"metadata_options"`
+		Subnet  string   `json:"subnet_id"`
+		Groups  []string `json:"vpc_security_group_ids"`
+		Address string   `json:"private_ip"`
+		Public  bool     `json:"associate_public_ip_address"`
+		Volume  *struct {
+			Delete    bool   `json:"delete_on_termination"`
+			Encrypted bool   `json:"encrypted"`
+			Size      int32  `json:"volume_size"`
+			Type      string `json:"volume_type"`
+		} `json:"root_block_device"`
+		UserData   string `json:"user_data"`
+		Tags       tags   `json:"tags"`
+		VolumeTags tags   `json:"volume_tags"`
+		Lifecycle  struct {
+			IgnoreChanges []string `json:"ignore_changes"`
+		} `json:"lifecycle"`
+	}](address, value)
+	if p.Metadata == nil || p.Volume == nil {
+		fail("an instance with the defaults of its metadata or of its volume")
+	}
+	return r.launch(&ec2.RunInstancesInput{
+		ImageId: aws.String(p.AMI), InstanceType: ec2types.InstanceType(p.Type), UserData: aws.String(base64.StdEncoding.EncodeToString([]byte(p.UserData))),
+		MetadataOptions: &ec2types.InstanceMetadataOptionsRequest{
+			HttpEndpoint: ec2types.InstanceMetadataEndpointState(p.Metadata.Endpoint), HttpTokens: ec2types.HttpTokensState(p.Metadata.Tokens),
+			HttpPutResponseHopLimit: aws.Int32(p.Metadata.Hops),
+		},
+		NetworkInterfaces: []ec2types.InstanceNetworkInterfaceSpecification{{
+			DeviceIndex: aws.Int32(0), SubnetId: aws.String(p.Subnet), PrivateIpAddress: aws.String(p.Address), Groups: p.Groups,
+			AssociatePublicIpAddress: aws.Bool(p.Public), DeleteOnTermination: aws.Bool(true),
+		}},
+		// The device is that of the image.
+		BlockDeviceMappings: []ec2types.BlockDeviceMapping{{DeviceName: aws.String("/dev/xvda"), Ebs: &ec2types.EbsBlockDevice{
+			DeleteOnTermination: aws.Bool(p.Volume.Delete), Encrypted: aws.Bool(p.Volume.Encrypted), VolumeSize: aws.Int32(p.Volume.Size),
+			VolumeType: ec2types.VolumeType(p.Volume.Type),
+		}}},
+	}, map[ec2types.ResourceType]tags{ec2types.ResourceTypeInstance: p.Tags, ec2types.ResourceTypeVolume: p.VolumeTags})
 }

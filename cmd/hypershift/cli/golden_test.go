@@ -32,13 +32,16 @@ func templateExamples(t *testing.T) map[string][]string {
 		}
 		args := strings.Fields(strings.ReplaceAll(command, "$INFRA_ID", "demo-x7k2p"))
 		name := args[0] + "-" + args[slices.Index(args, "--render")+1] + ".json"
+		if slices.Contains(args, "--enable-proxy") {
+			name = "proxy-" + name
+		}
 		if found[name] != nil {
 			t.Fatalf("two examples have the golden file %s", name)
 		}
 		found[name] = append([]string{"create"}, args...)
 	}
-	if len(found) != 4 {
-		t.Fatalf("the page has %d examples, want one for each language and command", len(found))
+	if len(found) != 6 {
+		t.Fatalf("the page has %d examples, want one for each language and command, and one with a proxy for each language", len(found))
 	}
 	return found
 }

@@ -25,7 +25,8 @@ type resources map[string]any
 // volatile are fields that differ between two accounts with the same resources.
 var volatile = []string{
 	"ResultMetadata", "CreateTime", "CreateDate", "CreationTimestamp", "CallerReference", "PublicIp", "PrivateIp", "NetworkInterfaceId", "RoleId",
-	"InstanceProfileId", "RoleLastUsed", "AssociationId", "SubnetArn", "OwnerId", "AvailabilityZoneId",
+	"InstanceProfileId", "RoleLastUsed", "AssociationId", "SubnetArn", "OwnerId", "AvailabilityZoneId", "LaunchTime", "ClientToken", "AttachTime",
+	"PublicDnsName", "PublicIpAddress", "MacAddress", "KmsKeyId",
 }
 
 // everything describes the account of the user, without the default VPC.
@@ -121,6 +122,28 @@ func (u *user) everything() resources {
 			n.State = ec2types.NatGatewayStateAvailable // AWS is not done yet
 		}
 		add("NAT gateway", *n.NatGatewayId, nameOf(n.Tags), n)
+	}
+	reservations, err := net.DescribeInstances(ctx, &ec2.DescribeInstancesInput{Filters: inVPC})
+	u.try(err)
+	for _, r := range reservations.Reservations {
+		for _, i := range r.Instances {
+			if i.State.Name == ec2types.InstanceStateNamePending {
+				i.State = &ec2types.InstanceState{Name: ec2types.InstanceStateNameRunning, Code: aws.Int32(16)} // AWS is not done yet
+			}
+			data, err := net.DescribeInstanceAttribute(ctx, &ec2.DescribeInstanceAttributeInput{InstanceId: i.InstanceId, Attribute: ec2types.InstanceAttributeNameUserData})
+			u.try(err)
+			add("instance", *i.InstanceId, nameOf(i.Tags), []any{i, i.PublicIpAddress != nil, data.UserData})
+			volumes, err := net.DescribeVolumes(ctx, &ec2.DescribeVolumesInput{Filters: []ec2types.Filter{{Name: aws.String("attachment.instance-id"), Values: []string{*i.InstanceId}}}})
+			u.try(err)
+			for _, v := range volumes.Volumes {
+				add("volume", *v.VolumeId, nameOf(v.Tags), v)
+			}
+			for _, attached := range i.NetworkInterfaces {
+				found, err := net.DescribeNetworkInterfaces(ctx, &ec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: []string{*attached.NetworkInterfaceId}})
+				u.try(err)
+				add("network interface", *attached.NetworkInterfaceId, nameOf(found.NetworkInterfaces[0].TagSet), found.NetworkInterfaces[0])
+			}
+		}
 	}
 	endpoints, err := net.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{})
 	u.try(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
@@ -21,16 +22,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awstemplates"
 )
 
-// variants of the flags of both commands.
-var variants = []struct {
+// variant has flags of both commands.
+type variant struct {
 	name       string
 	zones      string
 	infra, iam []string
-}{
+}
+
+var variants = []variant{
 	{"three zones, KMS, nodes on demand", threeZones,
 		[]string{"--additional-tags", "team=a's ${b}"}, []string{"--kms-key-arn", "arn:aws:kms:us-east-1:111111111111:key/k", "--auto-node", "--additional-tags", "team=a"}},
 	{"one NAT gateway, one role", "us-east-1b,us-east-1a", []string{"--single-nat-gateway", "--vpc-cidr", "10.7.0.0/16"}, []string{"--shared-role"}},
 	{"public only, no prefix", "us-east-1c", []string{"--public-only", "--base-domain-prefix", "none"}, nil},
+	{"a proxy", threeZones, []string{"--enable-proxy", "--additional-tags", "team=a's ${b}"}, nil},
 }
 
 // results are the contents of infra.json and iam.json.
@@ -91,7 +95,7 @@ func (u *user) byCloudFormation(zones string, infra, iam []string) results {
 	if code := u.run(u.createIAM(append(iam, "--plan")...)...); code != cli.Failed || !strings.Contains(u.err.String(), "instance profile demo-x7k2p-worker exists and does not carry the tag") {
 		u.t.Errorf("with an instance profile without tags: exit code %d\n%s", code, u.err.String())
 	}
-	// The commands are the same in all variants, and slow.
+	// The commands are slow, and those of the other variants are the same.
 	if _, err := exec.LookPath("aws"); err == nil && zones == threeZones {
 		u.shell(made[awstemplate.CommandsOutput])
 		u.shell(roles[awstemplate.CommandsOutput])
@@ -99,6 +103,7 @@ func (u *user) byCloudFormation(zones string, infra, iam []string) results {
 		u.leaves(u.createIAM(iam...))
 	} else {
 		u.tagProfile()
+		u.tagInterfaces()
 	}
 	u.must(createInfra(zones, infra...)...)
 	u.must(u.createIAM(iam...)...)
@@ -161,6 +166,20 @@ func (u *user) tagProfile() {
 		InstanceProfileName: aws.String("demo-x7k2p-worker"), Tags: []iamtypes.Tag{{Key: aws.String("kubernetes.io/cluster/demo-x7k2p"), Value: aws.String("owned")}},
 	})
 	u.try(err)
+}
+
+// tagInterfaces sets the tags of instances on their network interfaces.
+func (u *user) tagInterfaces() {
+	u.t.Helper()
+	net := ec2.NewFromConfig(emulator.Config(u.account))
+	found, err := net.DescribeInstances(u.t.Context(), &ec2.DescribeInstancesInput{})
+	u.try(err)
+	for _, r := range found.Reservations {
+		for _, i := range r.Instances {
+			_, err := net.CreateTags(u.t.Context(), &ec2.CreateTagsInput{Resources: []string{*i.NetworkInterfaces[0].NetworkInterfaceId}, Tags: i.Tags})
+			u.try(err)
+		}
+	}
 }
 
 // planned returns what the command would do.

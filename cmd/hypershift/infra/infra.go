@@ -77,8 +77,9 @@ func render(env operation.Environment, o operation.Options, v operation.VPCOwner
 	if err := operation.Check(spec.Validate()); err != nil {
 		return err
 	}
-	if spec.HasProxy() {
-		return &operation.UsageError{Err: errors.New("--render cannot create a proxy: remove --enable-proxy and --enable-secure-proxy")}
+	if spec.SecureProxy {
+		return &operation.UsageError{Err: errors.New("--render cannot create a secure proxy: its template would contain a private key. " +
+			"Use --enable-proxy, or create the network without --render")}
 	}
 	return template.Write(env, infra.Template(spec))
 }

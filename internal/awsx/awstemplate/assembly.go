@@ -1,10 +1,12 @@
 package awstemplate
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -58,9 +60,16 @@ func (d Document) assemble() (*assembly, error) {
 			}
 			continue
 		}
-		t := &translation{assembly: a, Node: n, kind: k}
+		t := &translation{assembly: a, Node: n, kind: k, attributes: rg.Attributes{}}
 		if n.Desired != nil {
 			t.tags, t.attributes = awsgraph.SplitTags(n.Desired(ID))
+		}
+		if n.Initial != nil {
+			initial, err := n.Initial()
+			if err != nil {
+				t.fail("%w", err)
+			}
+			maps.Copy(t.attributes, initial)
 		}
 		if k.partOf != "" {
 			parts = append(parts, t)
@@ -147,6 +156,15 @@ func (t *translation) take(attribute string) string {
 	return value
 }
 
+// number returns the number in a text.
+func (t *translation) number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.fail("%q is not a number", text)
+	}
+	return n
+}
+
 // takeAll returns what follows the prefix in the names of attributes.
 func (t *translation) takeAll(prefix string) []string {
 	var found []string
@@ -166,12 +184,25 @@ func (t *translation) setTags(property string) {
 }
 
 func (t *translation) setTerraformTags() {
+	t.set("", "tags", tagMap(t.tags))
+	t.tags = nil
+}
+
+func tagMap(tags awsx.Tags) map[string]any {
 	all := map[string]any{}
-	for k, v := range t.tags {
+	for k, v := range tags {
 		all[k] = v
 	}
-	t.set("", "tags", all)
-	t.tags = nil
+	return all
+}
+
+// tagArgument returns the tags as a quoted argument of the AWS CLI.
+func (t *translation) tagArgument() string {
+	text, err := json.Marshal(tagList(t.tags))
+	if err != nil {
+		t.fail("encoding its tags: %v", err)
+	}
+	return "'" + strings.ReplaceAll(string(text), "'", `'\''`) + "'"
 }
 
 func tagList(tags awsx.Tags) []any {
@@ -180,6 +211,19 @@ func tagList(tags awsx.Tags) []any {
 		list = append(list, map[string]any{"Key": k, "Value": tags[k]})
 	}
 	return list
+}
+
+// lookUp adds a node that is only looked up, and returns a reference to it.
+func (t *translation) lookUp(id, kind, name string) string {
+	n := &rg.Node{ID: id, Kind: kind, Name: name}
+	t.nodes[id] = n
+	t.looked = append(t.looked, n)
+	return ID(id)
+}
+
+// addTerraform adds a resource that only Terraform has: CloudFormation has it as a part of another one, or not at all.
+func (t *translation) addTerraform(id, resourceType string, arguments map[string]any) {
+	t.order = append(t.order, &resource{node: &rg.Node{ID: id}, kind: kind{terraform: resourceType}, terraform: arguments})
 }
 
 // related returns the nearest node of that kind that this one depends on.

@@ -3,6 +3,7 @@ package awstemplate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -25,6 +26,12 @@ func TestWhatHasNoTranslationIsAnError(t *testing.T) {
 	vpc := node("vpc", "VPC", rg.Attributes{"cidr": "10.0.0.0/16"})
 	tagged := node("attachment", "Attachment of the internet gateway", awsgraph.WithTags(rg.Attributes{"vpc": ID("vpc")}, awsx.Tags{"a": "b"}), "vpc", "gateway")
 	gateway := node("gateway", "Internet gateway", nil)
+	group := node("group", "Security group", rg.Attributes{"vpc": ID("vpc"), "description": "a group"}, "vpc")
+	created := func(err error) *rg.Node {
+		n := node("vpc", "VPC", rg.Attributes{"cidr": "10.0.0.0/16"})
+		n.Initial = func() (rg.Attributes, error) { return rg.Attributes{"tenancy": "dedicated"}, err }
+		return n
+	}
 	for name, c := range map[string]struct {
 		nodes []*rg.Node
 		want  string
@@ -38,6 +45,11 @@ func TestWhatHasNoTranslationIsAnError(t *testing.T) {
 		"two nodes with the same ID": {[]*rg.Node{vpc, vpc}, "twice"},
 		"a target of a route": {[]*rg.Node{vpc, node("table", "Route table", rg.Attributes{"vpc": ID("vpc")}, "vpc"),
 			node("route", "Route", rg.Attributes{"target": ID("vpc")}, "table", "vpc")}, `node route: a route to "VPC" has no translation`},
+		"a second rule of a group": {[]*rg.Node{vpc, group, node("rules", "Ingress rules of", rg.Attributes{"ingress": "tcp 1-2 from 10.0.0.0/8, tcp 22-22 from 0.0.0.0/0"}, "group")},
+			`node rules: the rules "tcp 1-2 from 10.0.0.0/8, tcp 22-22 from 0.0.0.0/0" have no translation`},
+		"a role of an instance":      {[]*rg.Node{node("instance", "Instance", rg.Attributes{"profile": "worker"})}, `node instance: the attribute "profile" has no translation`},
+		"an attribute of a creation": {[]*rg.Node{created(nil)}, `node vpc: the attribute "tenancy" has no translation`},
+		"user data that fail":        {[]*rg.Node{created(errors.New("no entropy"))}, "node vpc: no entropy"},
 	} {
 		_, _, err := Document{Nodes: c.nodes}.CloudFormation()
 		if err == nil || !strings.Contains(err.Error(), c.want) {

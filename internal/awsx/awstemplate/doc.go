@@ -5,6 +5,7 @@
 //	reference.go       references to what is known only when the document is applied
 //	assembly.go        from nodes to resources
 //	kinds.go           what each kind of node is in both languages
+//	instance.go        an instance, with its volume and its network interface
 //	cloudformation.go  the template, as JSON
 //	terraform.go       the module, in the JSON syntax of Terraform
 //

@@ -124,6 +124,46 @@ func translations() map[string]kind {
 			t.set("RouteTableIds", "route_table_ids", strings.Split(t.take("route-tables"), ","))
 			t.setTags("Tags")
 		}},
+		"Security group": {
+			cloudFormation: "AWS::EC2::SecurityGroup", attribute: "GroupId", terraform: "aws_security_group", argument: "id",
+			translate: func(t *translation) {
+				t.set("GroupName", "name", t.Name)
+				t.set("GroupDescription", "description", t.take("description"))
+				t.set("VpcId", "vpc_id", t.take("vpc"))
+				t.setTags("Tags")
+				// Terraform deletes the rule that AWS creates.
+				t.addTerraform(t.ID+"-egress", "aws_vpc_security_group_egress_rule", map[string]any{
+					"security_group_id": ID(t.ID), "ip_protocol": "-1", "cidr_ipv4": "0.0.0.0/0",
+				})
+			},
+		},
+		"Ingress rules of": {
+			cloudFormation: "AWS::EC2::SecurityGroupIngress", terraform: "aws_vpc_security_group_ingress_rule", argument: "id",
+			translate: func(t *translation) {
+				ingress := t.take("ingress")
+				m := oneRule.FindStringSubmatch(ingress)
+				if m == nil {
+					t.fail("the rules %q have no translation", ingress)
+					return
+				}
+				t.set("GroupId", "security_group_id", ID(t.related("Security group")))
+				t.set("IpProtocol", "ip_protocol", m[1])
+				t.set("FromPort", "from_port", t.number(m[2]))
+				t.set("ToPort", "to_port", t.number(m[3]))
+				t.set("CidrIp", "cidr_ipv4", m[4])
+			},
+		},
+		// The name is that of a parameter of Systems Manager.
+		"Image": {argument: "insecure_value", lookup: func(n *rg.Node) lookup {
+			return lookup{
+				parameter: Parameter{
+					Name: logicalID(n.ID), Default: n.Name, Description: "Parameter of Systems Manager with the ID of the image",
+				},
+				parameterType: "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>",
+				source:        "aws_ssm_parameter", sourceArguments: map[string]any{"name": n.Name},
+			}
+		}},
+		"Instance": {cloudFormation: "AWS::EC2::Instance", terraform: "aws_instance", argument: "id", translate: translateInstance},
 		"Public hosted zone": {argument: "zone_id", lookup: func(n *rg.Node) lookup {
 			return lookup{
 				parameter: Parameter{
@@ -178,12 +218,8 @@ func translations() map[string]kind {
 		}},
 		"Instance profile": {cloudFormation: "AWS::IAM::InstanceProfile", terraform: "aws_iam_instance_profile", argument: "name", translate: func(t *translation) {
 			t.set("InstanceProfileName", "name", t.Name)
-			tags, err := json.Marshal(tagList(t.tags))
-			if err != nil {
-				t.fail("encoding its tags: %v", err)
-			}
 			t.gap("tags", "CloudFormation has no tags for it. `destroy iam aws` does not delete it without them; the deletion of the stack does",
-				"aws iam tag-instance-profile --instance-profile-name "+t.Name+" --tags '"+strings.ReplaceAll(string(tags), "'", `'\''`)+"'")
+				"aws iam tag-instance-profile --instance-profile-name "+t.Name+" --tags "+t.tagArgument())
 			t.setTerraformTags()
 		}},
 		"Role in the instance profile": {partOf: "Instance profile", translate: func(t *translation) {

@@ -25,6 +25,7 @@ func TestEverySpecHasATemplate(t *testing.T) {
 		{"the most zones", func(s *Spec) { s.Zones = zones(maxZones) }},
 		{"public only", func(s *Spec) { s.PublicOnly = true }},
 		{"one NAT gateway", func(s *Spec) { s.Zones, s.SingleNATGateway = zones(2), true }},
+		{"a proxy in the most zones", func(s *Spec) { s.Zones, s.Proxy = zones(maxZones), true }},
 	} {
 		s := Spec{InfraID: "demo-x7k2p", Name: "demo", BaseDomain: "example.com", Region: "us-east-1", Zones: zones(1), VPCCIDR: netip.MustParsePrefix("10.0.0.0/16")}
 		c.change(&s)
@@ -38,7 +39,11 @@ func TestEverySpecHasATemplate(t *testing.T) {
 		if len(text) > awstemplate.MaxInline {
 			t.Errorf("%s: the template has %d bytes", c.name, len(text))
 		}
-		if len(gaps) != 3 {
+		want := 3
+		if s.HasProxy() {
+			want++ // tags of the network interface of its instance
+		}
+		if len(gaps) != want {
 			t.Errorf("%s: gaps %v", c.name, gaps)
 		}
 		module, err := Template(s).Terraform()

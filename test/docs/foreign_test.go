@@ -41,7 +41,8 @@ var installed = set(`deployment deploy daemonset ds statefulset sts configmap cm
 
 // ofUsers are names that documents invent for their examples.
 var ofUsers = set(`my-values.yaml user-data.txt cloud-config.txt obj.pkl view edit admin hypershift-view
-	example.env infra.json iam.json images.txt release-notes.md hypershift-0.1.0-linux-amd64.spdx.json SHA256SUMS.sigstore.json`)
+	example.env infra.json iam.json images.txt release-notes.md hypershift-0.1.0-linux-amd64.spdx.json SHA256SUMS.sigstore.json
+	hypershift-cli-0.1.0-linux-amd64.tar.gz hypershift-cli-0.1.0-windows-amd64.zip hypershift-cli-0.1.0-linux-amd64.spdx.json`)
 
 // foreignResources are types of Kubernetes.
 var foreignResources = set(`pod pods po node nodes no namespace ns secret secrets service svc services deployment deploy daemonset ds statefulset sts configmap cm
@@ -57,7 +58,7 @@ var foreignNames = set(`
 	TestUnreachableAPIServerIsReportedAsUnknown desiredX
 	publicAccessCidrs withOIDC enableNetworkPolicy kubeVersion
 	loadBalancerClass externalIPs imagePullSecrets failurePolicy
-	vpcID zones[].subnetID zones[0].subnetID zones[0].name profileName proxyAddr secureProxyAddr proxyCA
+	ProxyImage vpcID zones[].subnetID zones[0].subnetID zones[0].name profileName proxyAddr secureProxyAddr proxyCA
 `)
 
 // foreignPaths are fields of Kubernetes and other projects.

@@ -130,6 +130,7 @@ func (u *user) everything() resources {
 			if i.State.Name == ec2types.InstanceStateNamePending {
 				i.State = &ec2types.InstanceState{Name: ec2types.InstanceStateNameRunning, Code: aws.Int32(16)} // AWS is not done yet
 			}
+			i.HibernationOptions = &ec2types.HibernationOptions{Configured: aws.Bool(i.HibernationOptions != nil && aws.ToBool(i.HibernationOptions.Configured))}
 			data, err := net.DescribeInstanceAttribute(ctx, &ec2.DescribeInstanceAttributeInput{InstanceId: i.InstanceId, Attribute: ec2types.InstanceAttributeNameUserData})
 			u.try(err)
 			add("instance", *i.InstanceId, nameOf(i.Tags), []any{i, i.PublicIpAddress != nil, data.UserData})

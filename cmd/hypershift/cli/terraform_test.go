@@ -21,7 +21,15 @@ func TestTerraformAppliesTheModules(t *testing.T) {
 	if plugins == "" {
 		t.Skipf("%s is not set", pluginsVariable)
 	}
-	v := variants[0]
+	for _, v := range variants {
+		if v.zones != threeZones {
+			continue // the others have fewer resources
+		}
+		t.Run(v.name, func(t *testing.T) { applyWithTerraform(t, plugins, v) })
+	}
+}
+
+func applyWithTerraform(t *testing.T, plugins string, v variant) {
 	reference := newUser(t)
 	wantResults := reference.byCommand(v.zones, v.infra, v.iam)
 	want := reference.everything()

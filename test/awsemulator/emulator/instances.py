@@ -12,6 +12,7 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.amis import Ami
 from moto.ec2.responses import EC2Response
 from moto.iam.responses import IamResponse
+from moto.ssm.models import ParameterDict
 
 from .patching import add, wrap
 
@@ -28,6 +29,14 @@ IMAGE_PARAMETERS = {
     "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64": "ami-0000000000000a064",
     "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-arm64": "ami-0000000000000a4a6",
 }
+
+
+@wrap(ParameterDict, "_load_latest_amis")
+def _load_image_parameters(original: Any, self: ParameterDict) -> None:
+    original(self)  # the values are images that are not there
+    for name, image in IMAGE_PARAMETERS.items():
+        for parameter in dict.get(self, name, []):
+            parameter.value = image
 
 
 @wrap(EC2Backend, "_load_amis")

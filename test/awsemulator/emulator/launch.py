@@ -126,6 +126,9 @@ def _keep_volumes(request: EC2Response, instance: Any) -> None:
 
 @wrap(EC2Backend, "run_instances")
 def _launch(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) -> Any:
+    for interface in kwargs.get("nics", []):
+        if "NetworkInterfaceId" not in interface:  # it is created with the instance, and deleted with it
+            interface.setdefault("DeleteOnTermination", True)
     reservation = original(self, *args, **kwargs)
     tags = kwargs.get("tags", {}).get("network-interface", {})
     for instance in reservation.instances:

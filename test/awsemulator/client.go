@@ -177,9 +177,9 @@ func (e *Emulator) ClearFaults(ctx context.Context) error {
 	return e.post(ctx, "reset?only=faults", nil)
 }
 
-// Delays is how long things take. The names are endpoint, loadBalancer, instance and
-// natGateway with .create or .delete, route53.change, and visibility: how long a new
-// EC2 resource is not found by Describe calls yet.
+// Delays is how long things take. The names are endpoint, loadBalancer, instance,
+// natGateway and resourceShare with .create or .delete, route53.change, and visibility:
+// how long a new EC2 resource is not found by Describe calls yet.
 type Delays map[string]time.Duration
 
 // SetDelays changes delays; they hold at once, for everything.
@@ -201,6 +201,12 @@ func (e *Emulator) Hold(ctx context.Context, id, state string) error {
 // has an order of its own, the same in each run.
 func (e *Emulator) SetZoneIDs(ctx context.Context, account string, idByName map[string]string) error {
 	return e.post(ctx, "zones", map[string]map[string]string{account: idByName})
+}
+
+// Organize puts accounts into an organization, within which subnets can be shared. Unless
+// its sharing is enabled, an account has to accept an invitation to each share.
+func (e *Emulator) Organize(ctx context.Context, sharing bool, accounts ...string) error {
+	return e.post(ctx, "organizations", map[string]any{"accounts": accounts, "sharing": sharing})
 }
 
 // MapIssuer serves the documents of an issuer with a host name of its own from a bucket

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/aws-sdk-go-v2/service/ram"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -42,6 +43,7 @@ type account struct {
 	ec2   *ec2.Client
 	elb   *elbv2.Client
 	dns   *route53.Client
+	ram   *ram.Client
 	s3    *s3.Client
 	sts   *sts.Client
 	vpc   string
@@ -79,6 +81,7 @@ func accountWith(t *testing.T, id string, config aws.Config) *account {
 		ec2: ec2.NewFromConfig(config),
 		elb: elbv2.NewFromConfig(config),
 		dns: route53.NewFromConfig(config),
+		ram: ram.NewFromConfig(config),
 		s3:  s3.NewFromConfig(config),
 		sts: sts.NewFromConfig(config),
 	}
@@ -94,6 +97,7 @@ func delays(t *testing.T, d time.Duration) {
 	must(t, emulator.SetDelays(t.Context(), awsemulator.Delays{
 		"endpoint.create": d, "endpoint.delete": d, "loadBalancer.create": d, "instance.create": d,
 		"instance.delete": d, "natGateway.create": d, "natGateway.delete": d, "route53.change": d,
+		"resourceShare.create": d, "resourceShare.delete": d,
 	}))
 }
 

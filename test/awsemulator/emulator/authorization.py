@@ -24,7 +24,7 @@ from moto.elb.models import elb_backends
 from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
 
-from . import instances, wire
+from . import instances, sharing, wire
 from .policy import Question
 
 Context = dict[str, list[str]]
@@ -284,18 +284,24 @@ def _ec2_region(request: wire.Request) -> Context:
 
 
 def _ec2_arn(request: wire.Request, account: str, kind: str, resource: str) -> str:
-    owner = "" if kind in ("image", "snapshot") else account
+    owner = "" if kind in ("image", "snapshot") else _ec2_owner(request, account, kind, resource)
     return f"arn:aws:ec2:{request.region}:{owner}:{kind}/{resource}"
+
+
+def _ec2_owner(request: wire.Request, account: str, kind: str, resource: str) -> str:
+    return sharing.owner(account, request.region, resource) if kind in ("subnet", "vpc") else account
 
 
 def _ec2_existing(request: wire.Request, account: str, kind: str, resource: str) -> Context:
     backend = ec2_backends[account][request.region]
     context = _ec2_region(request) | _resource_tags("ec2", dict(backend.tags.get(resource, {})))
+    owner = _ec2_owner(request, account, kind, resource)
+    context["aws:resourceaccount"] = [owner]
     if kind == "image" and resource in backend.amis:
         context["ec2:owner"] = [backend.amis[resource].owner_alias or backend.amis[resource].owner_id]
     if kind == "vpc":
         context["ec2:vpcid"] = [resource]
-    elif vpc := _vpc_of(backend, kind, resource):
+    elif vpc := _vpc_of(ec2_backends[owner][request.region], kind, resource):
         context["ec2:vpc"] = [_ec2_arn(request, account, "vpc", vpc)]
     return context
 
@@ -405,6 +411,29 @@ def _s3(request: wire.Request, account: str) -> Iterator[Question]:
         )
 
 
+# --- Resource Access Manager
+
+
+def _ram(request: wire.Request, account: str) -> Iterator[Question]:
+    action = f"ram:{request.action}"
+    asked = json.loads(request.body or b"{}")
+    if request.action.startswith("Get"):
+        yield Question(action)
+        return
+    if request.action == "AcceptResourceShareInvitation":
+        yield Question(action, str(asked.get("resourceShareInvitationArn", "*")))
+        return
+    query = parse_qs(request.params.get("query", ""))  # of DeleteResourceShare
+    arn = asked.get("resourceShareArn") or query.get("resourceShareArn", ["*"])[0]
+    share = sharing.find(arn)
+    context = _request_tags({tag["key"]: tag.get("value", "") for tag in asked.get("tags", [])})
+    context["ram:principal"] = asked.get("principals", [])
+    if share is not None:
+        context |= {f"aws:resourcetag/{key.lower()}": [value] for key, value in sharing.tags(share).items()}
+        context["ram:resourcesharename"] = [share.name]
+    yield Question(action, arn, context)
+
+
 # --- KMS, STS, IAM
 
 
@@ -443,6 +472,7 @@ _SERVICES: dict[str, Callable[[wire.Request, str], Iterator[Question]]] = {
     "elasticloadbalancing": _balancing,
     "iam": _iam,
     "kms": _kms,
+    "ram": _ram,
     "route53": _route53,
     "s3": _s3,
     "sts": _sts,

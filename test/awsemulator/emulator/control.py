@@ -13,6 +13,8 @@ POST forgive?account=ID    remove the faults that are for that account alone
 POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
                            balancer in a state such as failed; "" lets it go on
 POST zones                 {account: {zone name: zone id}}
+POST organizations         {"accounts": [...], "sharing": true}: accounts in one organization, whose
+                           sharing with Resource Access Manager is enabled or not
 POST consoles              {instance id: file}: what the instance has written on its console
 POST issuers               {host: bucket[/prefix]} of issuers that are not S3 URLs themselves
 POST reset                 forget everything
@@ -31,7 +33,19 @@ from moto.ec2.models import ec2_backends
 from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
 
-from . import calllog, faults, idempotency, instances, leftovers, route53, states, topology, webidentity, zones
+from . import (
+    calllog,
+    faults,
+    idempotency,
+    instances,
+    leftovers,
+    route53,
+    sharing,
+    states,
+    topology,
+    webidentity,
+    zones,
+)
 
 PREFIX = "/emulator/"
 
@@ -83,6 +97,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
         case "POST", "zones":
             for account, ids in body.items():
                 zones.choose(account, ids)
+        case "POST", "organizations":
+            sharing.organize(body["accounts"], body["sharing"])
         case "POST", "consoles":
             instances.set_consoles(body)
         case "POST", "issuers":
@@ -101,7 +117,8 @@ def _reset(only: str) -> None:
         _RESETS[only]()
         return
     BackendDict.reset()
-    for forget in (*_RESETS.values(), idempotency.reset, instances.reset, route53.reset, zones.reset, webidentity.reset):
+    modules = idempotency, instances, route53, sharing, webidentity, zones
+    for forget in (*_RESETS.values(), *(module.reset for module in modules)):
         forget()
 
 

@@ -17,6 +17,7 @@ from moto.ec2.responses import EC2Response
 from . import states
 from .errors import refuse
 from .patching import wrap
+from .sharing import interfaces_in, of_all_accounts
 
 
 def _instances(backend: EC2Backend) -> Iterator[Any]:
@@ -66,8 +67,7 @@ def _describe_security_groups(original: Any, self: EC2Response) -> ActionResult:
 @wrap(EC2Backend, "delete_subnet")
 def _delete_subnet(original: Any, self: EC2Backend, subnet_id: str) -> Any:
     used = any(
-        eni.subnet.id == subnet_id and not (eni.instance is not None and eni.instance.state == "terminated")
-        for eni in self.enis.values()
+        not (eni.instance is not None and eni.instance.state == "terminated") for eni in interfaces_in(self, subnet_id)
     ) or any(nat.subnet_id == subnet_id and nat.state != "deleted" for nat in self.nat_gateways.values())
     if used:
         raise DependencyViolationError(f"The subnet '{subnet_id}' has dependencies and cannot be deleted.")
@@ -80,7 +80,9 @@ def _delete_subnet(original: Any, self: EC2Backend, subnet_id: str) -> Any:
 @wrap(EC2Backend, "delete_vpc")
 def _delete_vpc(original: Any, self: EC2Backend, vpc_id: str) -> Any:
     gateways = [g for g in self.internet_gateways.values() if getattr(g.vpc, "id", "") == vpc_id]
-    groups = [g for g in self.groups.get(vpc_id, {}).values() if g.name != "default"]
+    # An account that a subnet was shared with may have left groups behind.
+    backends = of_all_accounts(self)
+    groups = [g for b in backends for g in b.groups.get(vpc_id, {}).values() if g.name != "default"]
     endpoints = [e for e in self.vpc_end_points.values() if e.vpc_id == vpc_id]
     if gateways or groups or endpoints:
         raise DependencyViolationError(f"The vpc '{vpc_id}' has dependencies and cannot be deleted.")

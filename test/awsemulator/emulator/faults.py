@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from . import wire
 
 _THROTTLED = {"ec2": (503, "RequestLimitExceeded"), "s3": (503, "SlowDown")}
-_DENIED = {"ec2": (403, "UnauthorizedOperation"), "kms": (400, "AccessDeniedException")}
+_DENIED = {
+    "ec2": (403, "UnauthorizedOperation"),
+    "kms": (400, "AccessDeniedException"),
+    "ram": (403, "AccessDeniedException"),
+}
 _EXPIRED = {"ec2": (400, "RequestExpired"), "s3": (400, "ExpiredToken")}
 _FAILED = {"ec2": (500, "InternalError"), "s3": (500, "InternalError")}
 

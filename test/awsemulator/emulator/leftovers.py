@@ -13,6 +13,7 @@ from moto.ec2.models import EC2Backend, ec2_backends
 from moto.elb.models import elb_backends
 from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
+from moto.ram.models import ram_backends
 from moto.route53.models import route53_backends
 from moto.s3.models import s3_backends
 
@@ -30,6 +31,9 @@ def of(account: str) -> list[dict[str, str]]:
         found += [_item("target-group", t.arn, t.name) for t in region.target_groups.values()]
     for region in _backends(elb_backends, account):
         found += [_item("classic-load-balancer", b.name) for b in region.load_balancers.values()]
+    for region in _backends(ram_backends, account):
+        shares = [s for s in region.resource_shares if s.status not in ("DELETING", "DELETED")]
+        found += [_item("resource-share", s.arn, s.name, s.status) for s in shares]
     for partition in _backends(route53_backends, account):
         found += _route53(partition)
     for partition in _backends(s3_backends, account):

@@ -20,6 +20,7 @@ from moto.ec2.utils import generic_filter
 from . import idempotency
 from .errors import refuse
 from .patching import wrap
+from .sharing import interfaces_in
 
 _DEFAULT_DHCP_OPTIONS = "dopt-00000000000000def"
 
@@ -32,7 +33,7 @@ def _create_network_interface(
     where = self.get_subnet(subnet) if isinstance(subnet, str) else subnet
     given = private_ip_address if isinstance(private_ip_address, str) else next(iter(private_ip_address or []), "")
     outside = given and ipaddress.ip_address(given) not in where.cidr
-    if given and any(given == eni.private_ip_address for eni in self.enis.values() if eni.subnet.id == where.id):
+    if given and any(given == eni.private_ip_address for eni in interfaces_in(self, where.id)):
         raise refuse("InvalidIPAddress.InUse", f"Address {given} is in use.")
     if outside or not (private_ip_address or (args and args[0]) or kwargs.get("private_ip_addresses")):
         private_ip_address = _unused(self, where)
@@ -49,7 +50,7 @@ def _request_ip(original: Any, self: Subnet, ip: str, instance: Any) -> None:
 
 def _unused(backend: EC2Backend, subnet: Any) -> str:
     """Give the last address of a subnet that nothing has; instances get the first."""
-    used = {str(eni.private_ip_address) for eni in backend.enis.values() if eni.subnet.id == subnet.id}
+    used = {str(eni.private_ip_address) for eni in interfaces_in(backend, subnet.id)}
     for number in range(int(subnet.cidr.broadcast_address) - 1, int(subnet.cidr.network_address) + 3, -1):
         address = str(ipaddress.ip_address(number))
         if address not in used:

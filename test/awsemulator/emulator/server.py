@@ -25,6 +25,7 @@ from . import (  # noqa: F401
     privatelink,
     quotas,
     route53,
+    sharing,
     webidentity,
 )
 from .frontdoor import FrontDoor

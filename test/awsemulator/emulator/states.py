@@ -34,6 +34,8 @@ _INITIAL = {
     "instance.delete": _DEFAULT_DELAY,
     "natGateway.create": _DEFAULT_DELAY,
     "natGateway.delete": _DEFAULT_DELAY,
+    "resourceShare.create": _DEFAULT_DELAY,
+    "resourceShare.delete": _DEFAULT_DELAY,
     "route53.change": _DEFAULT_DELAY,
     # How long a new EC2 resource stays invisible to Describe calls. AWS calls it
     # eventual consistency; it is off unless a test asks for it.

@@ -80,6 +80,7 @@ var kindOfCode = map[string]ErrorKind{
 	"IdempotentParameterMismatch":    Invalid,
 	"MissingParameter":               Invalid,
 	"NotFoundException":              NotFound,
+	"UnknownResourceException":       NotFound,
 	"ValidationError":                Invalid,
 }
 

@@ -55,9 +55,11 @@ var errDied = errors.New("the process died")
 type user struct {
 	t       *testing.T
 	account string
-	env     operation.Environment
-	out     bytes.Buffer
-	err     synchronized
+	// vpcOwner is the account of a shared VPC, if there is one.
+	vpcOwner string
+	env      operation.Environment
+	out      bytes.Buffer
+	err      synchronized
 
 	mu     sync.Mutex
 	writes []string
@@ -226,12 +228,20 @@ func (u *user) try(errs ...error) {
 	}
 }
 
+// owned returns what the user has, in both accounts.
 func (u *user) owned() []string {
 	u.t.Helper()
-	left, err := emulator.Leftovers(u.t.Context(), u.account)
-	if err != nil {
-		u.t.Fatal(err)
+	left := u.ownedBy(u.account)
+	if u.vpcOwner != "" {
+		left = append(left, u.ownedBy(u.vpcOwner)...)
 	}
+	return left
+}
+
+func (u *user) ownedBy(account string) []string {
+	u.t.Helper()
+	left, err := emulator.Leftovers(u.t.Context(), account)
+	u.try(err)
 	return left
 }
 
@@ -391,6 +401,12 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 		"infra with a proxy": {
 			func(*user) []string { return createInfra("us-east-1a", "--enable-secure-proxy") },
 			func(*user) []string { return destroyInfra() },
+		},
+		"infra with a shared VPC": {
+			func(u *user) []string {
+				return createInfra("us-east-1a", append(u.sharesVPC(false), "--public-only")...)
+			},
+			func(u *user) []string { return destroyInfra(u.sharedVPCFlags()...) },
 		},
 		"iam": {
 			func(u *user) []string {
@@ -779,79 +795,6 @@ func TestCredentialsInASecret(t *testing.T) {
 		if code := u.run(createInfra("us-east-1a", "--secret-creds", secret)...); code != c.code || !strings.Contains(u.err.String(), c.want) {
 			t.Errorf("%s: exit code %d\n%s", secret, code, u.err.String())
 		}
-	}
-}
-
-// The operators of the cluster assume two roles in the account of a shared VPC.
-func TestRolesInTheAccountOfASharedVPC(t *testing.T) {
-	u := newUser(t)
-	owner := emulator.NewAccount()
-	var administrator string
-	u.try(emulator.Given(t.Context(), owner, func() (err error) {
-		administrator, err = emulator.Role(t.Context(), owner, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
-		return err
-	}))
-	u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600))
-	ownerRoles := func() int {
-		left, err := emulator.Leftovers(t.Context(), owner)
-		u.try(err)
-		return len(left)
-	}
-	for _, shared := range [][]string{nil, {"--shared-role"}} {
-		create := u.createIAM(append(shared, "--vpc-owner-role-arn", administrator)...)
-		u.must(create...)
-		var made clusteriam.Output
-		u.try(json.Unmarshal(u.out.Bytes(), &made))
-		u.must(create...)
-		if len(u.writes) > 0 {
-			t.Errorf("the second run has written: %v", u.writes)
-		}
-		if n := ownerRoles(); n != 2 {
-			t.Errorf("%d roles in the account of the VPC", n)
-		}
-		o := awsiam.NewFromConfig(emulator.Config(owner))
-		for name, arn := range map[string]string{"demo-x7k2p-shared-vpc-route53": made.SharedIngressRoleARN, "demo-x7k2p-shared-vpc-endpoint": made.SharedControlPlaneRoleARN} {
-			role, err := o.GetRole(t.Context(), &awsiam.GetRoleInput{RoleName: aws.String(name)})
-			u.try(err)
-			if *role.Role.Arn != arn || !strings.Contains(decode(t, *role.Role.AssumeRolePolicyDocument), made.Roles.ControlPlaneOperatorARN) {
-				t.Errorf("%s is %s and trusts %s", arn, *role.Role.Arn, *role.Role.AssumeRolePolicyDocument)
-			}
-			operator := strings.TrimPrefix(made.Roles.ControlPlaneOperatorARN, "arn:aws:iam::"+u.account+":role/")
-			policy, err := awsiam.NewFromConfig(emulator.Config(u.account)).GetRolePolicy(t.Context(), &awsiam.GetRolePolicyInput{
-				RoleName: aws.String(operator), PolicyName: aws.String("demo-x7k2p-control-plane-operator-assume"),
-			})
-			u.try(err)
-			if !strings.Contains(decode(t, *policy.PolicyDocument), `"`+arn+`"`) {
-				t.Errorf("the control-plane-operator may not assume %s: %s", arn, *policy.PolicyDocument)
-			}
-		}
-		u.must(destroyIAM("--vpc-owner-role-arn", administrator)...)
-		if left := u.owned(); len(left) > 0 || ownerRoles() > 0 {
-			t.Errorf("left: %v, and %d in the account of the VPC", left, ownerRoles())
-		}
-	}
-}
-
-func TestNetworkInTheAccountOfASharedVPC(t *testing.T) {
-	u := newUser(t) // this account has the public zone
-	owner := emulator.NewAccount()
-	var administrator string
-	u.try(emulator.Given(t.Context(), owner, func() (err error) {
-		administrator, err = emulator.Role(t.Context(), owner, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
-		return err
-	}))
-	u.must(createInfra("us-east-1a", "--vpc-owner-role-arn", administrator, "--output-file", u.infraJSON())...)
-	if made := u.made(); made.VPCCreatorAccountID != owner || made.ClusterAccountID != u.account || made.PublicZoneID == "" {
-		t.Errorf("result %+v", made)
-	}
-	left, err := emulator.Leftovers(t.Context(), owner)
-	u.try(err)
-	if in := kinds(left); in["vpc"] != 1 || in["hosted-zone"] != 2 || len(u.owned()) > 0 {
-		t.Errorf("in the account of the VPC: %v; in that of the cluster: %v", in, u.owned())
-	}
-	u.must(destroyInfra("--vpc-owner-role-arn", administrator)...)
-	if left, err = emulator.Leftovers(t.Context(), owner); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
 	}
 }
 

@@ -143,11 +143,9 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 		return clusteriam.Output{}, err
 	}
 	if shared {
-		owner, err := awsgraph.CallerOf(ctx, ofVPC)
-		if err != nil {
-			return clusteriam.Output{}, fmt.Errorf("in the account of the shared VPC: %w", err)
+		if s.VPCOwner, err = v.Account(ctx, env, o.Session, cfg, s.Account); err != nil {
+			return clusteriam.Output{}, err
 		}
-		s.VPCOwner = owner.Account
 		cloud.WithVPCOwner(ofVPC)
 	}
 	if s.Inputs.VPC.ID == "" {

@@ -106,7 +106,10 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 	if err != nil {
 		return infra.Output{}, err
 	}
-	cloud := infra.NewCloud(ofVPC, spec.Owner()).WithPublicZoneIn(cfg).WithClock(env.Clock)
+	cloud := infra.NewCloud(ofVPC, spec.Owner()).WithClock(env.Clock)
+	if shared {
+		cloud.SharedWith(cfg)
+	}
 	var caller awsgraph.Caller
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -132,7 +135,10 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 		return infra.Output{}, err
 	}
 	if shared {
-		spec.VPCOwner = caller.Account
+		spec.VPCOwner, spec.Partition = caller.Account, caller.Partition
+		if err := operation.CheckAccounts(caller, spec.ClusterAccount); err != nil {
+			return infra.Output{}, err
+		}
 	}
 	graph, err := cloud.Graph(spec)
 	if err != nil {
@@ -165,7 +171,7 @@ func NewDestroy(env operation.Environment) *cobra.Command {
 	var v operation.VPCOwner
 	var spec infra.Spec
 	c := operation.Command("aws", "Delete the VPC and the hosted zones of a cluster in AWS, and what the cluster left behind there",
-		"Everything that carries the tag kubernetes.io/cluster/<infra-id>=owned is deleted, after all that depends on it. Volumes,\nsnapshots and what does not carry the tag are listed and not deleted.",
+		"Everything that carries the tag kubernetes.io/cluster/<infra-id>=owned is deleted, after all that depends on it. Volumes,\nsnapshots and what does not carry the tag are listed and not deleted. With a shared VPC, this is so in both accounts.",
 		func(ctx context.Context) error { return Destroy(ctx, env, o, v, spec) })
 	c.Example = "  hypershift destroy infra aws --infra-id demo-x7k2p --name demo --base-domain example.com --plan"
 	o.Flags(c, true)
@@ -188,16 +194,20 @@ func Destroy(ctx context.Context, env operation.Environment, o operation.Options
 		return err
 	}
 	spec.Region = cfg.Region
-	// What a cluster left behind in its own account is found by the command without the flag.
-	if cfg, _, err = v.Config(ctx, env, o.Session, cfg); err != nil {
+	ofVPC, shared, err := v.Config(ctx, env, o.Session, cfg)
+	if err != nil {
 		return err
 	}
-	caller, err := awsgraph.CallerOf(ctx, cfg)
+	caller, err := awsgraph.CallerOf(ctx, ofVPC)
 	if err != nil {
 		return err
 	}
 	return o.Destroy(ctx, env, state(spec.InfraID), scope(caller, spec), func(ctx context.Context) (operation.Finding, error) {
-		found, err := infra.NewCloud(cfg, spec.Owner()).Discover(ctx, spec.PrivateZones()...)
+		cloud := infra.NewCloud(ofVPC, spec.Owner())
+		if shared {
+			cloud.SharedWith(cfg)
+		}
+		found, err := cloud.Discover(ctx, spec.PrivateZones()...)
 		if err != nil {
 			return operation.Finding{}, err
 		}

@@ -50,6 +50,31 @@ func (v *VPCOwner) Flags(c *cobra.Command) {
 	f.StringVar(&v.AWSCreds, "vpc-owner-aws-creds", "", "shared credentials file for the account of a shared VPC")
 }
 
+// Given is true if the VPC is shared.
+func (v *VPCOwner) Given() bool { return *v != VPCOwner{} }
+
+// Account returns the account of the VPC, or "" if the VPC is not shared. It fails if that is the account of the cluster, whose session is
+// own.
+func (v *VPCOwner) Account(ctx context.Context, env Environment, s Session, own aws.Config, cluster string) (string, error) {
+	cfg, shared, err := v.Config(ctx, env, s, own)
+	if err != nil || !shared {
+		return "", err
+	}
+	owner, err := awsgraph.CallerOf(ctx, cfg)
+	if err != nil {
+		return "", fmt.Errorf("in the account of the shared VPC: %w", err)
+	}
+	return owner.Account, CheckAccounts(owner, cluster)
+}
+
+// CheckAccounts returns an error if the owner of a shared VPC is in the account of the cluster.
+func CheckAccounts(owner awsgraph.Caller, cluster string) error {
+	if owner.Account != cluster {
+		return nil
+	}
+	return &UsageError{Err: fmt.Errorf("%s is in account %s, which is that of the cluster: without a shared VPC, remove --vpc-owner-role-arn and --vpc-owner-aws-creds", owner.ARN, cluster)}
+}
+
 // Config returns a session in the account of the VPC: own, if the VPC is not shared.
 func (v *VPCOwner) Config(ctx context.Context, env Environment, s Session, own aws.Config) (_ aws.Config, shared bool, _ error) {
 	switch {

@@ -34,6 +34,7 @@ var classOfCode = map[string]resourcegraph.Class{
 	"InvalidVPCId":           resourcegraph.NotFound,
 	"AuthFailure":            resourcegraph.Fatal,
 	"OperationNotPermitted":  resourcegraph.InUse,
+	"ResourceShareInvitationAlreadyAcceptedException": resourcegraph.Exists,
 }
 
 // ExistsError is an error of a creation whose code does not tell that the resource exists already.
@@ -42,11 +43,20 @@ type ExistsError struct{ Err error }
 func (e *ExistsError) Error() string { return e.Err.Error() }
 func (e *ExistsError) Unwrap() error { return e.Err }
 
+// NotReadyError is an error of a creation before its call: AWS still prepares what the call needs.
+type NotReadyError struct{ Reason string }
+
+func (e *NotReadyError) Error() string { return e.Reason }
+
 // Classify returns what an error of AWS means for the next attempt.
 func Classify(err error) resourcegraph.Class {
 	var exists *ExistsError
 	if errors.As(err, &exists) {
 		return resourcegraph.Exists
+	}
+	var notReady *NotReadyError
+	if errors.As(err, &notReady) {
+		return resourcegraph.Throttled
 	}
 	// AWS refuses to release an address with this code until the NAT gateway that had it is completely gone.
 	if awsx.Code(err) == "AuthFailure" && operation(err) == "ReleaseAddress" {
@@ -110,6 +120,8 @@ func Advice(err error) string {
 		return "another resource has the address: delete it, or run the same command again if it is being deleted, it continues"
 	case code == "ConflictingDomainExists":
 		return "the VPC has another private zone of this name: delete it, or choose another --name or --base-domain-prefix"
+	case code == "OperationNotPermittedException" && operation(err) == "CreateResourceShare":
+		return "AWS shares subnets within an organization only: both accounts must be in one, and its management account must have enabled sharing with AWS Resource Access Manager"
 	case code == "BucketAlreadyExists":
 		return "names of buckets are unique in all of AWS, and another account has this one: choose another name"
 	case code == "AuthFailure":

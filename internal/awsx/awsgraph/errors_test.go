@@ -39,6 +39,10 @@ func TestClassesOfErrors(t *testing.T) {
 		"an address of an instance that is being terminated":      {answer("RunInstances", "InvalidIPAddress.InUse", ""), resourcegraph.Throttled},
 		"too many calls":                                          {answer("CreateVpc", "RequestLimitExceeded", ""), resourcegraph.Throttled},
 		"a quota":                                                 {answer("CreateVpc", "VpcLimitExceeded", ""), resourcegraph.Fatal},
+		"what AWS still prepares":                                 {&NotReadyError{}, resourcegraph.Throttled},
+		"a resource share that is gone":                           {answer("DeleteResourceShare", "UnknownResourceException", ""), resourcegraph.NotFound},
+		"a resource share of another organization":                {answer("CreateResourceShare", "OperationNotPermittedException", ""), resourcegraph.Fatal},
+		"an invitation that was accepted before":                  {answer("AcceptResourceShareInvitation", "ResourceShareInvitationAlreadyAcceptedException", ""), resourcegraph.Exists},
 	} {
 		if got := Classify(c.err); got != c.want {
 			t.Errorf("%s: class %d, want %d", name, got, c.want)
@@ -57,6 +61,7 @@ func TestAdvice(t *testing.T) {
 		"the zone is not in the region":                   answer("CreateSubnet", "InvalidParameterValue", "Value (us-east-1z) for parameter availabilityZone is invalid"),
 		"another resource has the address":                answer("RunInstances", "InvalidIPAddress.InUse", ""),
 		"another private zone of this name":               answer("CreateHostedZone", "ConflictingDomainExists", ""),
+		"within an organization only":                     answer("CreateResourceShare", "OperationNotPermittedException", ""),
 		"choose another infra ID, or delete the resource": &resourcegraph.NotOwnedError{},
 	} {
 		if got := Advice(err); !strings.Contains(got, want) {

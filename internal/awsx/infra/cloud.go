@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/ram"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"k8s.io/utils/clock"
@@ -24,15 +25,19 @@ import (
 type Cloud struct {
 	owner  awsgraph.Owner
 	region string
+	// cluster is the account of the cluster, if this one has its VPC and shares it. Nil: this is the account of both.
+	cluster *Cloud
+	// caller returns the account of the session.
+	caller func(context.Context) (awsgraph.Caller, error)
 
 	ec2 *ec2.Client
 	dns *route53.Client
-	// publicDNS is where the public zone is: another account, if the VPC is shared.
-	publicDNS *route53.Client
+	ram *ram.Client
 	// Writing clients make one attempt. The engine decides about the next one: the SDK would repeat a creation whose answer was
 	// lost, and create a second resource.
 	ec2Writer *ec2.Client
 	dnsWriter *route53.Client
+	ramWriter *ram.Client
 	elbWriter *elbv2.Client
 	elb       *elbv2.Client
 
@@ -57,11 +62,12 @@ func NewCloud(cfg aws.Config, owner awsgraph.Owner) *Cloud {
 	writing.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	c := &Cloud{
 		owner: owner, region: cfg.Region,
-		ec2: ec2.NewFromConfig(cfg), dns: route53.NewFromConfig(cfg), elb: elbv2.NewFromConfig(cfg),
+		ec2: ec2.NewFromConfig(cfg), dns: route53.NewFromConfig(cfg), elb: elbv2.NewFromConfig(cfg), ram: ram.NewFromConfig(cfg),
 		ec2Writer: ec2.NewFromConfig(writing), dnsWriter: route53.NewFromConfig(writing), elbWriter: elbv2.NewFromConfig(writing),
-		machines: machine.New(cfg, owner), clock: clock.RealClock{},
+		ramWriter: ram.NewFromConfig(writing),
+		machines:  machine.New(cfg, owner), clock: clock.RealClock{},
+		caller: func(ctx context.Context) (awsgraph.Caller, error) { return awsgraph.CallerOf(ctx, cfg) },
 	}
-	c.publicDNS = c.dns
 	owned := []types.Filter{filter("tag:"+owner.Tag(), "owned")}
 	c.zones.Load = func(ctx context.Context) ([]types.AvailabilityZone, error) {
 		answer, err := c.ec2.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
@@ -143,9 +149,17 @@ func NewCloud(cfg aws.Config, owner awsgraph.Owner) *Cloud {
 	return c
 }
 
-// WithPublicZoneIn looks the public zone up in the account of cfg: that of a cluster whose VPC belongs to another account.
-func (c *Cloud) WithPublicZoneIn(cfg aws.Config) *Cloud {
-	c.publicDNS = route53.NewFromConfig(cfg)
+// SharedWith makes the account of cfg that of the cluster. It has the public zone, and uses the subnets of this account.
+func (c *Cloud) SharedWith(cfg aws.Config) *Cloud {
+	c.cluster = NewCloud(cfg, c.owner)
+	return c
+}
+
+// ofCluster is the account of the cluster.
+func (c *Cloud) ofCluster() *Cloud {
+	if c.cluster != nil {
+		return c.cluster
+	}
 	return c
 }
 
@@ -169,14 +183,14 @@ func (c *Cloud) routeTables(ctx context.Context, filters []types.Filter) (all []
 // Prefetch returns the calls that fill the lists which every plan needs.
 func (c *Cloud) Prefetch() []func(context.Context) error {
 	return []func(context.Context) error{
-		c.zones.Prefetch, c.vpcs.Prefetch, c.dhcp.Prefetch, c.gateways.Prefetch, c.subnets.Prefetch, c.addresses.Prefetch,
+		c.ofCluster().zones.Prefetch, c.vpcs.Prefetch, c.dhcp.Prefetch, c.gateways.Prefetch, c.subnets.Prefetch, c.addresses.Prefetch,
 		c.nats.Prefetch, c.tables.Prefetch, c.endpoints.Prefetch,
 	}
 }
 
 // FirstZone returns the first zone of the region.
 func (c *Cloud) FirstZone(ctx context.Context) (string, error) {
-	zones, err := c.zones.Get(ctx, false)
+	zones, err := c.ofCluster().zones.Get(ctx, false)
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package infra
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,14 +33,15 @@ type kind struct {
 }
 
 var kinds = map[string]kind{
-	"instance":         {"Instance", []string{"subnet", "security-group", "internet-gateway"}},
-	"load-balancer":    {"Load balancer", []string{"subnet", "security-group", "internet-gateway", "target-group"}},
+	"instance":         {"Instance", []string{"subnet", "security-group", "internet-gateway", "resource-share"}},
+	"load-balancer":    {"Load balancer", []string{"subnet", "security-group", "internet-gateway", "target-group", "resource-share"}},
 	"target-group":     {"Target group", []string{"vpc"}},
 	"endpoint":         {"VPC endpoint", []string{"subnet", "security-group", "route-table", "vpc"}},
 	"nat-gateway":      {"NAT gateway", []string{"subnet", "address", "internet-gateway"}},
 	"internet-gateway": {"Internet gateway", []string{"vpc"}},
 	"subnet":           {"Subnet", []string{"route-table", "vpc"}},
-	"security-group":   {"Security group", []string{"vpc"}},
+	"security-group":   {"Security group", []string{"vpc", "resource-share"}},
+	"resource-share":   {"Resource share", []string{"subnet"}},
 	"route-table":      {"Route table", []string{"vpc"}},
 	"hosted-zone":      {"Private hosted zone", []string{"vpc"}},
 	"vpc":              {"VPC", []string{"dhcp-options"}},
@@ -57,11 +59,6 @@ type found struct {
 // Discover finds what the deletion of the infrastructure deletes. zones are names of private zones that may exist although
 // their VPC does not.
 func (c *Cloud) Discover(ctx context.Context, zones ...string) (*Discovery, error) {
-	var all []found
-	var remaining []Remaining
-	parts := []func(context.Context) ([]found, []Remaining, error){
-		c.discoverNetwork, c.discoverInstances, c.discoverGroups, c.discoverVolumes,
-	}
 	// What is found through the VPC needs its id first.
 	vpcs, err := c.vpcs.Get(ctx, true)
 	if err != nil {
@@ -71,7 +68,35 @@ func (c *Cloud) Discover(ctx context.Context, zones ...string) (*Discovery, erro
 	for _, v := range vpcs {
 		ids = append(ids, aws.ToString(v.VpcId))
 	}
-	parts = append(parts, func(ctx context.Context) ([]found, []Remaining, error) { return c.discoverZones(ctx, ids, zones) })
+	all, remaining, err := c.discover(ctx, ids, ids, zones)
+	if err != nil {
+		return nil, err
+	}
+	if c.cluster != nil {
+		// What the cluster left behind in its own account uses the subnets. No VPC of that account is its own.
+		ofCluster, rest, err := c.cluster.discover(ctx, nil, ids, zones)
+		if err != nil {
+			return nil, fmt.Errorf("in the account of the cluster: %w", err)
+		}
+		shares, _, err := c.discoverShares(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all, remaining = slices.Concat(all, shares, ofCluster), append(remaining, rest...)
+	}
+	graph, err := rg.New(nodesOf(all)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Discovery{Graph: graph, Remaining: remaining}, nil
+}
+
+// discover finds what one account has of the cluster: what has the tag, the zones of its own VPCs, and what is in the VPCs with those ids.
+func (c *Cloud) discover(ctx context.Context, own, ids, zones []string) (all []found, remaining []Remaining, _ error) {
+	parts := []func(context.Context) ([]found, []Remaining, error){
+		c.discoverNetwork, c.discoverInstances, c.discoverGroups, c.discoverVolumes,
+		func(ctx context.Context) ([]found, []Remaining, error) { return c.discoverZones(ctx, own, zones) },
+	}
 	if len(ids) > 0 {
 		parts = append(parts,
 			func(ctx context.Context) ([]found, []Remaining, error) { return c.discoverBalancers(ctx, ids) },
@@ -87,14 +112,9 @@ func (c *Cloud) Discover(ctx context.Context, zones ...string) (*Discovery, erro
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all, remaining = slices.Concat(results...), slices.Concat(rest...)
-	graph, err := rg.New(nodesOf(all)...)
-	if err != nil {
-		return nil, err
-	}
-	return &Discovery{Graph: graph, Remaining: remaining}, nil
+	return slices.Concat(results...), slices.Concat(rest...), nil
 }
 
 func nodesOf(all []found) []*rg.Node {

@@ -53,7 +53,7 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 			return err
 		}})
 	}
-	subnets, err := c.subnets.Get(ctx, true)
+	subnets, err := c.ownSubnets(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,6 +135,19 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 		})
 	}
 	return all, nil, nil
+}
+
+// ownSubnets returns the subnets with the tag, without those that another account shares with this one.
+func (c *Cloud) ownSubnets(ctx context.Context) ([]types.Subnet, error) {
+	subnets, err := c.subnets.Get(ctx, true)
+	if err != nil || len(subnets) == 0 {
+		return nil, err
+	}
+	caller, err := c.caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(subnets), func(s types.Subnet) bool { return aws.ToString(s.OwnerId) != caller.Account }), nil
 }
 
 // deleteTable deletes a route table. AWS does not delete the main one of a VPC: the table that was the main one at the start,

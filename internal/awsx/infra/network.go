@@ -67,6 +67,9 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 	if s.HasProxy() {
 		nodes = append(nodes, b.proxyNodes()...)
 	}
+	if s.VPCOwner != "" {
+		nodes = append(nodes, b.sharing()...)
+	}
 	nodes = append(nodes, b.s3Endpoint(), b.publicZone())
 	nodes = append(nodes, b.privateZoneNodes(PrivateZone, s.privateZone())...)
 	return append(nodes, b.privateZoneNodes(LocalZone, localZone(s.Name))...)
@@ -84,7 +87,7 @@ func (c *Cloud) Graph(s Spec) (*rg.Graph, error) {
 
 // CheckZones returns an error for zones that the region does not have.
 func (c *Cloud) CheckZones(ctx context.Context, zones []string) error {
-	known, err := c.zones.Get(ctx, false)
+	known, err := c.ofCluster().zones.Get(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -99,6 +102,20 @@ func (c *Cloud) CheckZones(ctx context.Context, zones []string) error {
 		}
 	}
 	return nil
+}
+
+// zone returns the zone that matches, with the name that it has in the account of the cluster. In the account of a shared VPC, the same
+// name may be that of another zone; only ids are the same in all accounts.
+func (c *Cloud) zone(ctx context.Context, match func(types.AvailabilityZone) bool) (types.AvailabilityZone, error) {
+	known, err := c.ofCluster().zones.Get(ctx, false)
+	if err != nil {
+		return types.AvailabilityZone{}, err
+	}
+	i := slices.IndexFunc(known, match)
+	if i < 0 {
+		return types.AvailabilityZone{}, nil
+	}
+	return known[i], nil
 }
 
 func (b builder) vpc() *rg.Node {
@@ -302,13 +319,18 @@ func (b builder) attachment() *rg.Node {
 	}
 }
 
-func (b builder) subnetNode(i int, zone string, private bool) *rg.Node {
+// subnetTags returns the node, the name and the tags of a subnet. Load balancers and Karpenter find it by its tags.
+func (b builder) subnetTags(zone string, private bool) (id, name string, _ awsx.Tags) {
 	id, name, role := publicSubnet(zone), b.InfraID+"-public-"+zone, awsx.Tags{"kubernetes.io/role/elb": "1"}
 	if private {
 		id, name = privateSubnet(zone), b.InfraID+"-private-"+zone
 		role = awsx.Tags{"kubernetes.io/role/internal-elb": "1", "karpenter.sh/discovery": b.InfraID}
 	}
-	tags := b.owner.All(name, role)
+	return id, name, b.owner.All(name, role)
+}
+
+func (b builder) subnetNode(i int, zone string, private bool) *rg.Node {
+	id, name, tags := b.subnetTags(zone, private)
 	cidr := b.subnet(i, private)
 	return &rg.Node{
 		// A second subnet with the same addresses is refused.
@@ -326,13 +348,26 @@ func (b builder) subnetNode(i int, zone string, private bool) *rg.Node {
 			if !ok {
 				return rg.Observed{}, nil
 			}
+			in, err := b.zone(ctx, func(z types.AvailabilityZone) bool {
+				return aws.ToString(z.ZoneId) == aws.ToString(s.AvailabilityZoneId)
+			})
+			if err != nil {
+				return rg.Observed{}, err
+			}
 			return rg.Observed{ID: aws.ToString(s.SubnetId), Attributes: awsgraph.WithTags(rg.Attributes{
-				"cidr": aws.ToString(s.CidrBlock), "zone": aws.ToString(s.AvailabilityZone), "vpc": aws.ToString(s.VpcId),
+				"cidr": aws.ToString(s.CidrBlock), "zone": aws.ToString(in.ZoneName), "vpc": aws.ToString(s.VpcId),
 			}, tagsOf(s.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
+			in, err := b.zone(ctx, func(z types.AvailabilityZone) bool { return aws.ToString(z.ZoneName) == zone })
+			if err != nil {
+				return rg.Observed{}, err
+			}
+			if in.ZoneId == nil {
+				return rg.Observed{}, fmt.Errorf("zone %s does not exist in region %s", zone, b.Region)
+			}
 			made, err := b.ec2Writer.CreateSubnet(ctx, &ec2.CreateSubnetInput{
-				VpcId: aws.String(c.IDs(VPC)), CidrBlock: aws.String(cidr), AvailabilityZone: aws.String(zone),
+				VpcId: aws.String(c.IDs(VPC)), CidrBlock: aws.String(cidr), AvailabilityZoneId: in.ZoneId,
 				TagSpecifications: specification(types.ResourceTypeSubnet, tags),
 			})
 			if err != nil {

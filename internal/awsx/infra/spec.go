@@ -29,9 +29,9 @@ type Spec struct {
 	PublicOnly bool
 	// Proxy: the private subnets have no NAT gateway, and nodes use a proxy. SecureProxy: the proxy also accepts connections with TLS.
 	Proxy, SecureProxy bool
-	// ClusterAccount is the account of the cluster, and VPCOwner that of its VPC, if the VPC is shared.
-	ClusterAccount, VPCOwner string
-	Tags                     awsx.Tags
+	// ClusterAccount is the account of the cluster, and VPCOwner that of its VPC, if the VPC is shared. Both are in one partition.
+	ClusterAccount, VPCOwner, Partition string
+	Tags                                awsx.Tags
 }
 
 // NoPrefix as BaseDomainPrefix puts the names of the cluster directly into the base domain.

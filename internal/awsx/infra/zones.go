@@ -33,7 +33,7 @@ func (b builder) publicZone() *rg.Node {
 		Missing: fmt.Errorf("the public hosted zone of --base-domain %s does not exist in this account; it is only looked up, because its domain must be delegated to it: "+
 			"create it, or use the domain of an existing one", b.BaseDomain),
 		Read: func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
-			zones, err := zonesNamed(ctx, b.publicDNS, b.BaseDomain)
+			zones, err := zonesNamed(ctx, b.ofCluster().dns, b.BaseDomain)
 			if err != nil {
 				return rg.Observed{}, err
 			}

@@ -1,0 +1,262 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/ram"
+	ramtypes "github.com/aws/aws-sdk-go-v2/service/ram/types"
+
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+)
+
+// sharesVPC gives the user an account for a shared VPC, in the same organization. It returns the flags for it.
+func (u *user) sharesVPC(sharing bool) []string {
+	u.t.Helper()
+	u.vpcOwner = emulator.NewAccount()
+	u.try(emulator.Organize(u.t.Context(), sharing, u.account, u.vpcOwner))
+	u.try(emulator.Given(u.t.Context(), u.vpcOwner, func() error {
+		_, err := emulator.Role(u.t.Context(), u.vpcOwner, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
+		return err
+	}))
+	return u.sharedVPCFlags()
+}
+
+func (u *user) sharedVPCFlags() []string {
+	return []string{"--vpc-owner-role-arn", "arn:aws:iam::" + u.vpcOwner + ":role/administrator"}
+}
+
+// The operators of the cluster assume two roles in the account of a shared VPC.
+func TestRolesInTheAccountOfASharedVPC(t *testing.T) {
+	u := newUser(t)
+	ofOwner := u.sharesVPC(true)
+	u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600))
+	for _, shared := range [][]string{nil, {"--shared-role"}} {
+		create := u.createIAM(append(shared, ofOwner...)...)
+		u.must(create...)
+		var made clusteriam.Output
+		u.try(json.Unmarshal(u.out.Bytes(), &made))
+		u.must(create...)
+		if len(u.writes) > 0 {
+			t.Errorf("the second run has written: %v", u.writes)
+		}
+		if there := u.ownedBy(u.vpcOwner); len(there) != 2 {
+			t.Errorf("in the account of the VPC: %v", there)
+		}
+		o := awsiam.NewFromConfig(emulator.Config(u.vpcOwner))
+		for name, arn := range map[string]string{"demo-x7k2p-shared-vpc-route53": made.SharedIngressRoleARN, "demo-x7k2p-shared-vpc-endpoint": made.SharedControlPlaneRoleARN} {
+			role, err := o.GetRole(t.Context(), &awsiam.GetRoleInput{RoleName: aws.String(name)})
+			u.try(err)
+			if *role.Role.Arn != arn || !strings.Contains(decode(t, *role.Role.AssumeRolePolicyDocument), made.Roles.ControlPlaneOperatorARN) {
+				t.Errorf("%s is %s and trusts %s", arn, *role.Role.Arn, *role.Role.AssumeRolePolicyDocument)
+			}
+			operator := strings.TrimPrefix(made.Roles.ControlPlaneOperatorARN, "arn:aws:iam::"+u.account+":role/")
+			policy, err := awsiam.NewFromConfig(emulator.Config(u.account)).GetRolePolicy(t.Context(), &awsiam.GetRolePolicyInput{
+				RoleName: aws.String(operator), PolicyName: aws.String("demo-x7k2p-control-plane-operator-assume"),
+			})
+			u.try(err)
+			if !strings.Contains(decode(t, *policy.PolicyDocument), `"`+arn+`"`) {
+				t.Errorf("the control-plane-operator may not assume %s: %s", arn, *policy.PolicyDocument)
+			}
+		}
+		u.must(destroyIAM(ofOwner...)...)
+		u.nothingIsLeft()
+	}
+}
+
+// The account of the cluster gets the subnets, with the tags for load balancers, whether or not AWS sends an invitation.
+func TestNetworkOfASharedVPC(t *testing.T) {
+	for name, sharing := range map[string]bool{"sharing in the organization is enabled": true, "the share needs an invitation": false} {
+		t.Run(name, func(t *testing.T) {
+			u := newUser(t) // this account has the public zone
+			shared := u.sharesVPC(sharing)
+			create := createInfra("us-east-1b,us-east-1a", append(shared, "--output-file", u.infraJSON())...)
+			plan := append(slices.Clone(create), "--plan")
+			if code := u.run(plan...); code != cli.Changes || len(u.writes) > 0 {
+				t.Errorf("exit code %d, writes %v\n%s", code, u.writes, u.err.String())
+			}
+			for _, want := range []string{
+				"+ Resource share demo-x7k2p-share", "account: " + u.account, "+ Acceptance of the resource share",
+				"+ Subnet in the account of the cluster demo-x7k2p-private-us-east-1b",
+			} {
+				if !strings.Contains(u.out.String(), want) {
+					t.Errorf("the plan does not contain %q:\n%s", want, u.out.String())
+				}
+			}
+			u.must(create...)
+			if got := slices.Contains(u.writes, "AcceptResourceShareInvitation"); got == sharing {
+				t.Errorf("an invitation was accepted: %t", got)
+			}
+			made := u.made()
+			if made.VPCCreatorAccountID != u.vpcOwner || made.ClusterAccountID != u.account || made.PublicZoneID == "" {
+				t.Errorf("result %+v", made)
+			}
+			there, here := kinds(u.ownedBy(u.vpcOwner)), u.ownedBy(u.account)
+			if there["vpc"] != 1 || there["subnet"] != 4 || there["hosted-zone"] != 2 || there["resource-share"] != 1 || len(here) > 0 {
+				t.Errorf("in the account of the VPC: %v; in that of the cluster: %v", there, here)
+			}
+			checkSharedSubnets(u)
+
+			u.must(create...)
+			if len(u.writes) > 0 {
+				t.Errorf("the second run has written: %v", u.writes)
+			}
+			u.must(plan...)
+			u.try(os.RemoveAll(u.stateDir()))
+			u.must(create...)
+			if len(u.writes) > 0 {
+				t.Errorf("without its state the command has written: %v", u.writes)
+			}
+
+			u.changeSharing()
+			if code := u.run(plan...); code != cli.Changes || !strings.Contains(u.out.String(), "1 to create, 2 to update, 0 to delete") {
+				t.Errorf("exit code %d\n%s", code, u.out.String())
+			}
+			u.must(create...)
+			if want := []string{"AssociateResourceShare", "CreateTags", "TagResource"}; !slices.Equal(slices.Sorted(slices.Values(u.writes)), want) {
+				t.Errorf("repaired by %v", u.writes)
+			}
+			checkSharedSubnets(u)
+			r := ram.NewFromConfig(emulator.Config(u.vpcOwner))
+			_, err := r.DeleteResourceShare(t.Context(), &ram.DeleteResourceShareInput{ResourceShareArn: u.share().ResourceShareArn})
+			u.try(err)
+			u.must(create...)
+			checkSharedSubnets(u)
+			u.must(plan...)
+
+			destroy := destroyInfra(shared...)
+			if code := u.run(append(slices.Clone(destroy), "--plan")...); code != cli.Changes || !strings.Contains(u.out.String(), "- Resource share demo-x7k2p-share") {
+				t.Errorf("exit code %d\n%s", code, u.out.String())
+			}
+			u.must(destroy...)
+			u.nothingIsLeft()
+			u.must(destroy...)
+		})
+	}
+}
+
+// share returns the resource share of the user.
+func (u *user) share() ramtypes.ResourceShare {
+	u.t.Helper()
+	shares, err := ram.NewFromConfig(emulator.Config(u.vpcOwner)).GetResourceShares(u.t.Context(), &ram.GetResourceSharesInput{
+		ResourceOwner: ramtypes.ResourceOwnerSelf, ResourceShareStatus: ramtypes.ResourceShareStatusActive,
+	})
+	u.try(err)
+	if len(shares.ResourceShares) != 1 {
+		u.t.Fatalf("%d resource shares", len(shares.ResourceShares))
+	}
+	return shares.ResourceShares[0]
+}
+
+// sharedSubnets returns the subnets that the account of the cluster sees in the VPC.
+func (u *user) sharedSubnets() []ec2types.Subnet {
+	u.t.Helper()
+	found, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeSubnets(u.t.Context(), &ec2.DescribeSubnetsInput{
+		Filters: []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{u.made().VPCID}}},
+	})
+	u.try(err)
+	return found.Subnets
+}
+
+// checkSharedSubnets compares names, tags and zones of the subnets in the account of the cluster with the result.
+func checkSharedSubnets(u *user) {
+	u.t.Helper()
+	ids := map[string]string{}
+	for _, s := range u.sharedSubnets() {
+		tags := map[string]string{}
+		for _, t := range s.Tags {
+			tags[*t.Key] = *t.Value
+		}
+		zone := *s.AvailabilityZone
+		role, name := "kubernetes.io/role/elb", "demo-x7k2p-public-"+zone
+		if tags["karpenter.sh/discovery"] == "demo-x7k2p" {
+			role, name = "kubernetes.io/role/internal-elb", "demo-x7k2p-private-"+zone
+			ids[zone] = *s.SubnetId
+		}
+		if *s.OwnerId != u.vpcOwner || tags[role] != "1" || tags["Name"] != name || tags["kubernetes.io/cluster/demo-x7k2p"] != "owned" {
+			u.t.Errorf("subnet %s in %s of %s with %v", *s.SubnetId, zone, *s.OwnerId, tags)
+		}
+	}
+	made := map[string]string{}
+	for _, zone := range u.made().Zones {
+		made[zone.Name] = zone.SubnetID
+	}
+	if fmt.Sprint(ids) != fmt.Sprint(made) {
+		u.t.Errorf("the account of the cluster sees %v, and the result has %v", ids, made)
+	}
+}
+
+// changeSharing changes what create infra repairs of a share.
+func (u *user) changeSharing() {
+	u.t.Helper()
+	ctx, r := u.t.Context(), ram.NewFromConfig(emulator.Config(u.vpcOwner))
+	subnets := u.sharedSubnets()
+	// One subnet loses a tag, and another one the share.
+	_, err := ec2.NewFromConfig(emulator.Config(u.account)).DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: []string{*subnets[0].SubnetId}, Tags: []ec2types.Tag{{Key: aws.String("Name")}}})
+	u.try(err)
+	share := u.share()
+	_, err = r.UntagResource(ctx, &ram.UntagResourceInput{ResourceShareArn: share.ResourceShareArn, TagKeys: []string{"hypershift.openshift.io/source"}})
+	u.try(err)
+	_, err = r.DisassociateResourceShare(ctx, &ram.DisassociateResourceShareInput{ResourceShareArn: share.ResourceShareArn, ResourceArns: []string{*subnets[len(subnets)-1].SubnetArn}})
+	u.try(err)
+}
+
+// What the cluster has in its own account uses the subnets, and is deleted first.
+func TestDestroyOfASharedVPCDeletesInBothAccounts(t *testing.T) {
+	u := newUser(t)
+	shared := u.sharesVPC(true)
+	u.must(createInfra("us-east-1a", append(shared, "--output-file", u.infraJSON())...)...)
+	made := u.made()
+	tags := func(kind ec2types.ResourceType) []ec2types.TagSpecification {
+		return []ec2types.TagSpecification{{ResourceType: kind, Tags: []ec2types.Tag{{Key: aws.String("kubernetes.io/cluster/demo-x7k2p"), Value: aws.String("owned")}}}}
+	}
+	e := ec2.NewFromConfig(emulator.Config(u.account))
+	group, err := e.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{
+		GroupName: aws.String("nodes"), Description: aws.String("nodes"), VpcId: aws.String(made.VPCID), TagSpecifications: tags(ec2types.ResourceTypeSecurityGroup),
+	})
+	u.try(err)
+	_, err = e.RunInstances(t.Context(), &ec2.RunInstancesInput{
+		ImageId: aws.String(awsemulator.ImageAMD64), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large",
+		SubnetId: aws.String(made.Zones[0].SubnetID), SecurityGroupIds: []string{*group.GroupId}, TagSpecifications: tags(ec2types.ResourceTypeInstance),
+	})
+	u.try(err)
+	// Without the flags, the command does not touch the subnets of the other account.
+	u.must(append([]string{"leftovers", "aws"}, "--output", "json")...)
+	if code := u.run(destroyInfra("--plan", "--state-file", t.TempDir()+"/state")...); code != cli.Changes || strings.Contains(u.out.String(), "- Subnet") {
+		t.Errorf("exit code %d\n%s", code, u.out.String())
+	}
+	u.must(destroyInfra(shared...)...)
+	u.nothingIsLeft()
+}
+
+func TestSharedVPCOutsideOfTheOrganization(t *testing.T) {
+	u := newUser(t)
+	shared := u.sharesVPC(true)
+	u.try(emulator.Organize(t.Context(), true, u.vpcOwner)) // alone
+	if code := u.run(createInfra("us-east-1a", shared...)...); code != cli.Failed || !strings.Contains(u.err.String(), "within an organization only") {
+		t.Errorf("exit code %d\n%s", code, u.err.String())
+	}
+	u.must(destroyInfra(shared...)...)
+	u.nothingIsLeft()
+}
+
+func TestOwnerOfASharedVPCInTheAccountOfTheCluster(t *testing.T) {
+	u := newUser(t)
+	own := []string{"--vpc-owner-role-arn", u.role("owner", "")}
+	u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600))
+	for _, args := range [][]string{createInfra("us-east-1a", own...), u.createIAM(own...)} {
+		if code := u.run(args...); code != cli.Usage || len(u.writes) > 0 || !strings.Contains(u.err.String(), "which is that of the cluster") {
+			t.Errorf("exit code %d, writes %v\n%s", code, u.writes, u.err.String())
+		}
+	}
+}

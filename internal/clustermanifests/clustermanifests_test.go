@@ -14,7 +14,7 @@ import (
 )
 
 func valid() Cluster {
-	iam := ExampleIAM(clusteriam.Spec{InfraID: "demo-x", Region: "us-east-1", IssuerURL: "https://documents.s3.us-east-1.amazonaws.com/demo-x"})
+	iam := ExampleIAM(clusteriam.Spec{InfraID: "demo-x", Region: "us-east-1", IssuerURL: "https://documents.s3.us-east-1.amazonaws.com/demo-x"}, false)
 	return Cluster{
 		Namespace: "clusters", Name: "demo", Release: "example.com/release:1",
 		Infra: infra.Output{

@@ -146,8 +146,11 @@ func ExampleInfra(s infra.Spec) infra.Output {
 }
 
 // ExampleIAM completes a spec with ids in place of those that AWS will choose.
-func ExampleIAM(s clusteriam.Spec) clusteriam.Spec {
+func ExampleIAM(s clusteriam.Spec, sharedVPC bool) clusteriam.Spec {
 	s.Account, s.Partition = exampleAccount, "aws"
+	if sharedVPC {
+		s.VPCOwner = exampleAccount
+	}
 	s.Inputs = clusteriam.Inputs{
 		VPC: clusteriam.Input{ID: exampleVPC}, PublicZone: clusteriam.Input{ID: exampleZone},
 		PrivateZone: clusteriam.Input{ID: exampleZone}, LocalZone: clusteriam.Input{ID: exampleZone},

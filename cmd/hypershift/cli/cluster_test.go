@@ -201,6 +201,7 @@ func TestClusterCommands(t *testing.T) {
 		"Nothing is deleted with the credentials of another account":        credentialsOfAnotherAccount,
 		"A pool gets the subnet of its zone, and existing ones are kept":    poolOfAZone,
 		"Secrets of an earlier cluster of the same name are not used again": secretsOfAnEarlierCluster,
+		"A cluster in a shared VPC is created and deleted in both accounts": clusterInASharedVPC,
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := newUser(t)

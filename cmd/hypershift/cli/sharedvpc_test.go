@@ -14,7 +14,9 @@ import (
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/ram"
 	ramtypes "github.com/aws/aws-sdk-go-v2/service/ram/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -258,5 +260,79 @@ func TestOwnerOfASharedVPCInTheAccountOfTheCluster(t *testing.T) {
 		if code := u.run(args...); code != cli.Usage || len(u.writes) > 0 || !strings.Contains(u.err.String(), "which is that of the cluster") {
 			t.Errorf("exit code %d, writes %v\n%s", code, u.writes, u.err.String())
 		}
+	}
+}
+
+// clusterInASharedVPC is part of TestClusterCommands.
+func clusterInASharedVPC(t *testing.T, m *managementCluster, u *user) {
+	shared := u.sharesVPC(false)
+	create := createCluster(shared...)
+	if code := u.run(append(slices.Clone(create), "--plan")...); code != cli.Changes || len(u.writes) > 0 {
+		t.Fatalf("create --plan: exit code %d, writes %v\n%s", code, u.writes, u.err.String())
+	}
+	for _, want := range []string{"+ Resource share demo-", "+ Role demo-", "+ HostedCluster clusters/demo"} {
+		if !strings.Contains(u.out.String(), want) {
+			t.Errorf("the plan does not contain %q:\n%s", want, u.out.String())
+		}
+	}
+	u.dieAt = 30
+	if code := u.run(create...); code == cli.Done {
+		t.Fatal("the command has not died")
+	}
+	u.resurrect()
+	// The record has the account, because there is no HostedCluster yet.
+	if code := u.run(destroyCluster("--yes")...); code != cli.Usage || !strings.Contains(u.err.String(), "belongs to account "+u.vpcOwner) {
+		t.Errorf("exit code %d\n%s", code, u.err.String())
+	}
+	u.must(create...)
+	u.must(create...)
+	if len(u.writes) > 0 {
+		t.Errorf("a second run has called %v", u.writes)
+	}
+	hc := &hyperv1.HostedCluster{}
+	u.try(m.Get(t.Context(), client.ObjectKey{Namespace: "clusters", Name: "demo"}, hc))
+	platform := hc.Spec.Platform.AWS
+	if s := platform.SharedVPC; s == nil || s.LocalZoneID == "" ||
+		string(s.RolesRef.ControlPlaneARN) != "arn:aws:iam::"+u.vpcOwner+":role/"+hc.Spec.InfraID+"-shared-vpc-endpoint" ||
+		string(s.RolesRef.IngressARN) != "arn:aws:iam::"+u.vpcOwner+":role/"+hc.Spec.InfraID+"-shared-vpc-route53" {
+		t.Errorf("sharedVPC %+v", s)
+	}
+	np := &hyperv1.NodePool{}
+	u.try(m.Get(t.Context(), client.ObjectKey{Namespace: "clusters", Name: "demo-us-east-1a"}, np))
+	// The zone of the pool is that of the subnet in the account of the cluster.
+	subnets, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{SubnetIds: []string{*np.Spec.Platform.AWS.Subnet.ID}})
+	u.try(err)
+	if zone := *subnets.Subnets[0].AvailabilityZone; zone != "us-east-1a" {
+		t.Errorf("the nodes of us-east-1a are in %s", zone)
+	}
+	u.until(m.isObserved)
+
+	own := destroyCluster("--yes")
+	other := emulator.NewAccount()
+	stranger, err := emulator.Role(t.Context(), other, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
+	u.try(err)
+	for want, args := range map[string][]string{
+		"belongs to account " + u.vpcOwner + ": pass --vpc-owner-role-arn": own,
+		"is of account " + other:       append(slices.Clone(own), "--vpc-owner-role-arn", stranger),
+		"which is that of the cluster": append(slices.Clone(own), "--vpc-owner-role-arn", u.role("owner", "")),
+	} {
+		if code := u.run(args...); code == cli.Done || len(u.writes) > 0 || !strings.Contains(u.err.String(), want) {
+			t.Errorf("exit code %d, writes %v, want %q\n%s", code, u.writes, want, u.err.String())
+		}
+	}
+	destroy := append(own, shared...)
+	if code := u.run(append(slices.Clone(destroy), "--plan")...); code != cli.Changes || len(u.writes) > 0 || !strings.Contains(u.out.String(), "- Resource share demo-") {
+		t.Errorf("destroy --plan: exit code %d, writes %v\n%s", code, u.writes, u.out.String())
+	}
+	u.dieAt = 25
+	if code := u.run(destroy...); code == cli.Done {
+		t.Fatal("the command has not died")
+	}
+	u.resurrect()
+	u.try(os.RemoveAll(u.stateDir())) // another machine continues
+	u.must(destroy...)
+	u.nothingIsLeft()
+	if left := m.names(); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }

@@ -29,7 +29,7 @@ func (o *createOptions) check(ctx context.Context, env operation.Environment, m 
 		draft.Infra = clustermanifests.ExampleInfra(spec)
 	}
 	if o.iamJSON == "" {
-		spec := clustermanifests.ExampleIAM(o.roles)
+		spec := clustermanifests.ExampleIAM(o.roles, o.vpcOwner.Given())
 		if err := operation.Check(spec.Validate()); err != nil {
 			return err
 		}

@@ -83,6 +83,9 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 			return err
 		}
 	}
+	if err := o.accounts(ctx, env, cfg); err != nil {
+		return err
+	}
 	if o.Plan {
 		return o.plan(ctx, env, cfg, m)
 	}
@@ -116,7 +119,7 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 func (o *createOptions) createAWS(ctx context.Context, env operation.Environment, cfg aws.Config) error {
 	options := operation.Options{Output: "text", Session: o.Session}
 	if o.infraJSON == "" {
-		made, err := infra.Ensure(ctx, env, options, operation.VPCOwner{}, cfg, o.network)
+		made, err := infra.Ensure(ctx, env, options, o.vpcOwner, cfg, o.network)
 		if err != nil {
 			return err
 		}
@@ -124,7 +127,7 @@ func (o *createOptions) createAWS(ctx context.Context, env operation.Environment
 	}
 	if o.iamJSON == "" {
 		o.roles.Inputs = inputs(o.cluster.Infra)
-		made, err := iam.Ensure(ctx, env, options, operation.VPCOwner{}, cfg, o.roles)
+		made, err := iam.Ensure(ctx, env, options, o.vpcOwner, cfg, o.roles)
 		if err != nil {
 			return err
 		}

@@ -38,6 +38,7 @@ const finalizer = "openshift.io/destroy-cluster"
 
 type destroyOptions struct {
 	operation.Session
+	vpcOwner                     operation.VPCOwner
 	management                   management.Flags
 	plan, yes                    bool
 	namespace, name, infraID     string
@@ -53,6 +54,7 @@ func NewDestroy(env operation.Environment) *cobra.Command {
 	c := operation.Command("aws", "Delete a cluster on AWS, with its network and its roles", destroyLong, func(ctx context.Context) error { return o.run(ctx, env) })
 	c.Example = "  hypershift destroy cluster aws --name demo --plan"
 	o.Session.AddFlags(c)
+	o.vpcOwner.Flags(c)
 	o.management.Add(c)
 	f := c.Flags()
 	f.StringVar(&o.name, "name", "", "name of the cluster (required)")
@@ -85,7 +87,7 @@ func (o *destroyOptions) run(ctx context.Context, env operation.Environment) err
 	if err != nil {
 		return err
 	}
-	account, err := o.account(ctx, env, hc)
+	accounts, err := o.accounts(ctx, env, hc, &r)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (o *destroyOptions) run(ctx context.Context, env operation.Environment) err
 	for _, obj := range objects {
 		fmt.Fprintf(env.Err, "- %s\n", title(obj))
 	}
-	question := fmt.Sprintf("Delete cluster %s/%s and everything of infra ID %s in account %s, region %s?", o.namespace, o.name, r.InfraID, account, o.Region)
+	question := fmt.Sprintf("Delete cluster %s/%s and everything of infra ID %s in %s, region %s?", o.namespace, o.name, r.InfraID, accounts, o.Region)
 	if err := operation.Confirm(env, o.yes, question); err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (o *destroyOptions) run(ctx context.Context, env operation.Environment) err
 		return err
 	}
 	if !o.preserveIAM && !o.preserveInfra {
-		left, err := leftovers.Report(ctx, env, o.Session, o.managementRole, o.network(r))
+		left, err := leftovers.Report(ctx, env, o.Session, o.vpcOwner, o.managementRole, o.network(r))
 		if err != nil {
 			return fmt.Errorf("looking for what is left: %w", err)
 		}
@@ -158,6 +160,9 @@ func (o *destroyOptions) identify(env operation.Environment, m *management.API, 
 		if prefix := hc.Spec.DNS.BaseDomainPrefix; prefix != nil {
 			r.BaseDomainPrefix = cmp.Or(*prefix, awsinfra.NoPrefix)
 		}
+		if shared := hc.Spec.Platform.AWS.SharedVPC; shared != nil {
+			r.VPCOwner = accountOf(shared.RolesRef.ControlPlaneARN)
+		}
 	} else if saved, err := readRecord(env, o.namespace, o.name); err != nil {
 		return r, err
 	} else if saved != nil && (o.infraID == "" || o.infraID == saved.InfraID) {
@@ -176,22 +181,44 @@ func (o *destroyOptions) identify(env operation.Environment, m *management.API, 
 	return r, nil
 }
 
-// account returns the account of the caller. With credentials for another account than that of the cluster, nothing would be found,
-// and everything would count as deleted.
-func (o *destroyOptions) account(ctx context.Context, env operation.Environment, hc *hyperv1.HostedCluster) (string, error) {
+// accounts names the accounts of the credentials, and records that of a shared VPC. With credentials for other accounts than those of the
+// cluster, nothing would be found, and everything would count as deleted.
+func (o *destroyOptions) accounts(ctx context.Context, env operation.Environment, hc *hyperv1.HostedCluster, r *record) (string, error) {
 	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
 		return "", err
 	}
 	o.Region = cfg.Region
-	if hc == nil {
-		return caller.Account, nil
+	if hc != nil {
+		arn := hc.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN
+		if account := accountOf(arn); account != "" && account != caller.Account {
+			return "", fmt.Errorf("the credentials are of account %s, and the cluster is in account %s (role %s): pass credentials of that account", caller.Account, account, arn)
+		}
 	}
-	arn := string(hc.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN)
-	if parts := strings.Split(arn, ":"); len(parts) > 4 && parts[4] != caller.Account {
-		return "", fmt.Errorf("the credentials are of account %s, and the cluster is in account %s (role %s): pass credentials of that account", caller.Account, parts[4], arn)
+	owner, err := o.vpcOwner.Account(ctx, env, o.Session, cfg, caller.Account)
+	if err != nil {
+		return "", err
 	}
-	return caller.Account, nil
+	switch {
+	case owner == "" && r.VPCOwner == "":
+		return "account " + caller.Account, nil
+	case owner == "":
+		return "", &operation.UsageError{Err: fmt.Errorf("the VPC of the cluster belongs to account %s: pass --vpc-owner-role-arn or --vpc-owner-aws-creds", r.VPCOwner)}
+	case hc != nil && r.VPCOwner == "":
+		return "", &operation.UsageError{Err: errors.New("the VPC of the cluster is not shared: remove --vpc-owner-role-arn and --vpc-owner-aws-creds")}
+	case r.VPCOwner != "" && r.VPCOwner != owner:
+		return "", fmt.Errorf("--vpc-owner-role-arn or --vpc-owner-aws-creds is of account %s, and the VPC of the cluster belongs to account %s", owner, r.VPCOwner)
+	}
+	r.VPCOwner = owner
+	return fmt.Sprintf("accounts %s and %s", caller.Account, owner), nil
+}
+
+// accountOf returns the account of a role, or "".
+func accountOf(arn hyperv1.RoleARN) string {
+	if parts := strings.Split(string(arn), ":"); len(parts) > 4 {
+		return parts[4]
+	}
+	return ""
 }
 
 // objects returns what is deleted in the management cluster.
@@ -335,12 +362,12 @@ func (o *destroyOptions) deleteAWS(ctx context.Context, env operation.Environmen
 		return nil
 	}
 	if !o.preserveIAM {
-		if err := run(func() error { return iam.Destroy(ctx, env, options, operation.VPCOwner{}, r.InfraID) }); err != nil {
+		if err := run(func() error { return iam.Destroy(ctx, env, options, o.vpcOwner, r.InfraID) }); err != nil {
 			return remaining, err
 		}
 	}
 	if !o.preserveInfra {
-		if err := run(func() error { return infra.Destroy(ctx, env, options, operation.VPCOwner{}, o.network(r)) }); err != nil {
+		if err := run(func() error { return infra.Destroy(ctx, env, options, o.vpcOwner, o.network(r)) }); err != nil {
 			return remaining, err
 		}
 	}

@@ -28,7 +28,9 @@ type flags struct {
 	cluster clustermanifests.Cluster
 	network infra.Spec
 	roles   clusteriam.Spec
-	pool    nodepool.Flags
+	// vpcOwner is the account of the VPC, if that is another one.
+	vpcOwner operation.VPCOwner
+	pool     nodepool.Flags
 
 	infraJSON, iamJSON                             string
 	bucket, bucketRegion, issuerURL                string
@@ -98,6 +100,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	s.BoolVar(&r.AutoNode, "auto-node", false, "create nodes on demand with Karpenter; adds the role karpenter")
 	s.BoolVar(&r.SharedRole, "shared-role", false, "one role with all policies, instead of one for each program: each program may then do what all may do")
 	s.StringSliceVar(&f.additionalTags, "additional-tags", nil, "tags of all resources in AWS, as key=value")
+	f.vpcOwner.Flags(cmd)
 }
 
 // complete reads the files, and fills in what does not depend on AWS.
@@ -152,7 +155,8 @@ func (f *flags) complete() error {
 		parse(errors.New("--oidc-issuer-url and --oidc-storage-provider-s3-bucket-name exclude each other"))
 	}
 	parse(f.unused("infra-json", f.infraJSON, "vpc-cidr", "single-nat-gateway", "public-only", "enable-proxy", "enable-secure-proxy"))
-	parse(f.unused("iam-json", f.iamJSON, "shared-role", "oidc-issuer-url", "oidc-storage-provider-s3-bucket-name", "oidc-storage-provider-s3-region"))
+	parse(f.unused("iam-json", f.iamJSON, "shared-role", "oidc-issuer-url", "oidc-storage-provider-s3-bucket-name", "oidc-storage-provider-s3-region",
+		"vpc-owner-role-arn", "vpc-owner-aws-creds"))
 	parse(f.readInfra())
 	parse(f.readIAM())
 	if err := errors.Join(errs...); err != nil {
@@ -190,6 +194,12 @@ func (f *flags) readInfra() error {
 	}
 	if made.VPCID == "" || len(made.Zones) == 0 {
 		return errors.New("--infra-json has no VPC or no zones: pass the result of `hypershift create infra aws`")
+	}
+	if shared := made.VPCCreatorAccountID != ""; f.iamJSON == "" && shared != f.vpcOwner.Given() {
+		if shared {
+			return fmt.Errorf("the VPC of --infra-json belongs to account %s: pass --vpc-owner-role-arn or --vpc-owner-aws-creds for its roles there", made.VPCCreatorAccountID)
+		}
+		return errors.New("the VPC of --infra-json is not shared: remove --vpc-owner-role-arn and --vpc-owner-aws-creds")
 	}
 	if len(n.Zones) > 0 {
 		// Fewer zones than the network has.

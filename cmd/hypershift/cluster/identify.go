@@ -14,6 +14,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
 	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
 )
@@ -30,6 +31,24 @@ func (o *createOptions) config(ctx context.Context, env operation.Environment) (
 	}
 	o.Region, o.network.Region, o.roles.Region = cfg.Region, cfg.Region, cfg.Region
 	return cfg, nil
+}
+
+// accounts determines the account of a shared VPC.
+func (o *createOptions) accounts(ctx context.Context, env operation.Environment, cfg aws.Config) error {
+	if !o.vpcOwner.Given() {
+		return nil
+	}
+	caller, err := awsgraph.CallerOf(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if o.roles.VPCOwner, err = o.vpcOwner.Account(ctx, env, o.Session, cfg, caller.Account); err != nil {
+		return err
+	}
+	if owner := o.cluster.Infra.VPCCreatorAccountID; owner != "" && owner != o.roles.VPCOwner {
+		return &operation.UsageError{Err: fmt.Errorf("the VPC of --infra-json belongs to account %s, not %s: pass --vpc-owner-role-arn or --vpc-owner-aws-creds of that account", owner, o.roles.VPCOwner)}
+	}
+	return nil
 }
 
 // identify determines the infraID: that of the flags, of the HostedCluster, of an earlier run, or a new one.
@@ -73,7 +92,7 @@ func (o *createOptions) identify(ctx context.Context, env operation.Environment,
 func (o *createOptions) record(m *management.API) record {
 	return record{
 		Server: m.Server, InfraID: o.network.InfraID, Region: o.network.Region,
-		BaseDomain: o.network.BaseDomain, BaseDomainPrefix: o.network.BaseDomainPrefix,
+		BaseDomain: o.network.BaseDomain, BaseDomainPrefix: o.network.BaseDomainPrefix, VPCOwner: o.roles.VPCOwner,
 	}
 }
 

@@ -26,7 +26,7 @@ func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg
 	if o.infraJSON != "" {
 		made = o.cluster.Infra
 	} else {
-		existing, err := infra.Ensure(ctx, env, options, operation.VPCOwner{}, cfg, o.network)
+		existing, err := infra.Ensure(ctx, env, options, o.vpcOwner, cfg, o.network)
 		switch {
 		case errors.Is(err, operation.ErrChanges):
 			changes = true
@@ -38,7 +38,7 @@ func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg
 	}
 	if o.iamJSON == "" {
 		o.roles.Inputs = inputs(made)
-		_, err := iam.Ensure(ctx, env, options, operation.VPCOwner{}, cfg, o.roles)
+		_, err := iam.Ensure(ctx, env, options, o.vpcOwner, cfg, o.roles)
 		if err != nil && !errors.Is(err, operation.ErrChanges) {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -32,6 +33,7 @@ type options struct {
 	operation.Options
 	management.Flags
 	infraID, name, baseDomain string
+	vpcOwner                  operation.VPCOwner
 	managementRole            string
 	delete, orphaned          bool
 }
@@ -125,10 +127,10 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	return left
 }
 
-// Report prints what is left of a cluster in the account of the session, and in that of the role if there is one. It returns the
-// number of resources.
-func Report(ctx context.Context, env operation.Environment, session operation.Session, managementRole string, cluster infra.Spec) (int, error) {
-	o := options{Options: operation.Options{Output: "text", Session: session}, infraID: cluster.InfraID, managementRole: managementRole}
+// Report prints what is left of a cluster in the account of the session, and in those of a shared VPC and of the role if there are any. It
+// returns the number of resources.
+func Report(ctx context.Context, env operation.Environment, session operation.Session, vpcOwner operation.VPCOwner, managementRole string, cluster infra.Spec) (int, error) {
+	o := options{Options: operation.Options{Output: "text", Session: session}, infraID: cluster.InfraID, vpcOwner: vpcOwner, managementRole: managementRole}
 	accounts, err := o.accounts(ctx, env)
 	if err != nil {
 		return 0, err
@@ -181,6 +183,13 @@ func (o *options) accounts(ctx context.Context, env operation.Environment) ([]ac
 		return nil, err
 	}
 	sessions := []aws.Config{first}
+	ofVPC, shared, err := o.vpcOwner.Config(ctx, env, o.Session, first)
+	if err != nil {
+		return nil, err
+	}
+	if shared {
+		sessions = append(sessions, ofVPC)
+	}
 	if o.managementRole != "" {
 		// The role is assumed with the credentials of the user, not with those of --role-arn.
 		plain := o.Session
@@ -197,7 +206,7 @@ func (o *options) accounts(ctx context.Context, env operation.Environment) ([]ac
 		if err != nil {
 			return nil, err
 		}
-		if len(all) == 0 || all[0].caller.Account != caller.Account {
+		if !slices.ContainsFunc(all, func(a account) bool { return a.caller.Account == caller.Account }) {
 			all = append(all, account{cfg, caller})
 		}
 	}

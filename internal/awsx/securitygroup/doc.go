@@ -7,6 +7,7 @@
 //	                            what is not wanted ──► tags
 //	Delete:  by role, and the recorded id
 //	Users:   what prevents a deletion                                  users.go
+//	Rules of a group for workers, also for the command line            worker.go
 //
 // A group of an earlier control plane of the same cluster is adopted: Ensure finds it
 // by name.

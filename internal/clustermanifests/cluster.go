@@ -268,6 +268,9 @@ func (c Cluster) NodePools() []*hyperv1.NodePool {
 		p.Name, p.SubnetID = fmt.Sprintf("%s-%s", c.Name, zone.Name), zone.SubnetID
 		p.Release = cmp.Or(p.Release, c.Release)
 		p.InstanceProfile = cmp.Or(p.InstanceProfile, c.IAM.ProfileName)
+		if c.Infra.SecurityGroupID != "" {
+			p.SecurityGroups = []string{c.Infra.SecurityGroupID}
+		}
 		pools = append(pools, p.NodePool())
 	}
 	return pools

@@ -17,7 +17,7 @@ type Pool struct {
 	InstanceType    string
 	InstanceProfile string
 	SubnetID        string
-	// SecurityGroups are those of the nodes; empty for the default one of the cluster.
+	// SecurityGroups are added to the default one of the cluster.
 	SecurityGroups []string
 	RootVolume     hyperv1.Volume
 	Arch           hyperv1.Architecture

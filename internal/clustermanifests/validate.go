@@ -123,6 +123,7 @@ const (
 	exampleAccount = "000000000000"
 	exampleVPC     = "vpc-00000000000000000"
 	exampleSubnet  = "subnet-00000000000000000"
+	exampleGroup   = "sg-00000000000000000"
 	exampleZone    = "Z00000000000000000000"
 	exampleCA      = "known after the proxy is created"
 )
@@ -136,6 +137,8 @@ func ExampleInfra(s infra.Spec) infra.Output {
 			return exampleVPC
 		case infra.PublicZone, infra.PrivateZone, infra.LocalZone:
 			return exampleZone
+		case infra.WorkerGroup:
+			return exampleGroup
 		}
 		return exampleSubnet
 	})

@@ -404,7 +404,7 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 		},
 		"infra with a shared VPC": {
 			func(u *user) []string {
-				return createInfra("us-east-1a", append(u.sharesVPC(false), "--public-only")...)
+				return createInfra("us-east-1a", append(u.sharesVPC(false), "--worker-security-group", "--public-only")...)
 			},
 			func(u *user) []string { return destroyInfra(u.sharedVPCFlags()...) },
 		},

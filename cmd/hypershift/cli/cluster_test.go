@@ -202,6 +202,7 @@ func TestClusterCommands(t *testing.T) {
 		"A pool gets the subnet of its zone, and existing ones are kept":    poolOfAZone,
 		"Secrets of an earlier cluster of the same name are not used again": secretsOfAnEarlierCluster,
 		"A cluster in a shared VPC is created and deleted in both accounts": clusterInASharedVPC,
+		"Pools have the security group of the network":                      poolsOfASecurityGroup,
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := newUser(t)

@@ -217,19 +217,14 @@ func (u *user) changeSharing() {
 func TestDestroyOfASharedVPCDeletesInBothAccounts(t *testing.T) {
 	u := newUser(t)
 	shared := u.sharesVPC(true)
-	u.must(createInfra("us-east-1a", append(shared, "--output-file", u.infraJSON())...)...)
+	u.must(createInfra("us-east-1a", append(shared, "--worker-security-group", "--output-file", u.infraJSON())...)...)
 	made := u.made()
 	tags := func(kind ec2types.ResourceType) []ec2types.TagSpecification {
 		return []ec2types.TagSpecification{{ResourceType: kind, Tags: []ec2types.Tag{{Key: aws.String("kubernetes.io/cluster/demo-x7k2p"), Value: aws.String("owned")}}}}
 	}
-	e := ec2.NewFromConfig(emulator.Config(u.account))
-	group, err := e.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{
-		GroupName: aws.String("nodes"), Description: aws.String("nodes"), VpcId: aws.String(made.VPCID), TagSpecifications: tags(ec2types.ResourceTypeSecurityGroup),
-	})
-	u.try(err)
-	_, err = e.RunInstances(t.Context(), &ec2.RunInstancesInput{
+	_, err := ec2.NewFromConfig(emulator.Config(u.account)).RunInstances(t.Context(), &ec2.RunInstancesInput{
 		ImageId: aws.String(awsemulator.ImageAMD64), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large",
-		SubnetId: aws.String(made.Zones[0].SubnetID), SecurityGroupIds: []string{*group.GroupId}, TagSpecifications: tags(ec2types.ResourceTypeInstance),
+		SubnetId: aws.String(made.Zones[0].SubnetID), SecurityGroupIds: []string{made.SecurityGroupID}, TagSpecifications: tags(ec2types.ResourceTypeInstance),
 	})
 	u.try(err)
 	// Without the flags, the command does not touch the subnets of the other account.
@@ -266,7 +261,7 @@ func TestOwnerOfASharedVPCInTheAccountOfTheCluster(t *testing.T) {
 // clusterInASharedVPC is part of TestClusterCommands.
 func clusterInASharedVPC(t *testing.T, m *managementCluster, u *user) {
 	shared := u.sharesVPC(false)
-	create := createCluster(shared...)
+	create := createCluster(append(shared, "--worker-security-group")...)
 	if code := u.run(append(slices.Clone(create), "--plan")...); code != cli.Changes || len(u.writes) > 0 {
 		t.Fatalf("create --plan: exit code %d, writes %v\n%s", code, u.writes, u.err.String())
 	}
@@ -297,8 +292,15 @@ func clusterInASharedVPC(t *testing.T, m *managementCluster, u *user) {
 		string(s.RolesRef.IngressARN) != "arn:aws:iam::"+u.vpcOwner+":role/"+hc.Spec.InfraID+"-shared-vpc-route53" {
 		t.Errorf("sharedVPC %+v", s)
 	}
+	groups, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{
+		Filters: []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{platform.CloudProviderConfig.VPC}}},
+	})
+	u.try(err)
 	np := &hyperv1.NodePool{}
 	u.try(m.Get(t.Context(), client.ObjectKey{Namespace: "clusters", Name: "demo-us-east-1a"}, np))
+	if got := np.Spec.Platform.AWS.SecurityGroups; len(groups.SecurityGroups) != 1 || len(got) != 1 || *got[0].ID != *groups.SecurityGroups[0].GroupId {
+		t.Errorf("the node pool has the groups %v, and the account %v", got, groups.SecurityGroups)
+	}
 	// The zone of the pool is that of the subnet in the account of the cluster.
 	subnets, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{SubnetIds: []string{*np.Spec.Platform.AWS.Subnet.ID}})
 	u.try(err)

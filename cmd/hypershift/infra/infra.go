@@ -53,6 +53,7 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	f.BoolVar(&spec.PublicOnly, "public-only", false, "only public subnets, without NAT gateways")
 	f.BoolVar(&spec.Proxy, "enable-proxy", false, "a proxy in the first public subnet instead of NAT gateways")
 	f.BoolVar(&spec.SecureProxy, "enable-secure-proxy", false, "the same, and the proxy also accepts connections with TLS, with a certificate authority of its own")
+	f.BoolVar(&spec.WorkerGroup, "worker-security-group", false, "a security group for nodes, in addition to that of the operator")
 	f.StringSliceVar(&tags, "additional-tags", nil, "tags of all resources, as key=value")
 	f.StringVar(&outputFile, "output-file", "", "file for the result as JSON (default: standard output)")
 	return c
@@ -80,6 +81,9 @@ func render(env operation.Environment, o operation.Options, v operation.VPCOwner
 	if spec.SecureProxy {
 		return &operation.UsageError{Err: errors.New("--render cannot create a secure proxy: its template would contain a private key. " +
 			"Use --enable-proxy, or create the network without --render")}
+	}
+	if spec.WorkerGroup {
+		return &operation.UsageError{Err: errors.New("--render cannot create a security group: remove --worker-security-group")}
 	}
 	return template.Write(env, infra.Template(spec))
 }

@@ -3,9 +3,11 @@ package nodepool
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +30,7 @@ type createOptions struct {
 	operation.Session
 	management   management.Flags
 	zone         string
+	infraJSON    string
 	render, wait bool
 	renderInto   string
 	timeout      time.Duration
@@ -50,8 +53,9 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	f.Int32Var(&o.Replicas, "replicas", 2, "number of nodes")
 	f.StringVar(&o.Release, "release-image", "", "release image of the nodes (default: that of the cluster)")
 	f.StringVar(&o.zone, "zone", "", "availability zone of the nodes, with a subnet of `create infra aws`; it is looked up in AWS")
+	f.StringVar(&o.infraJSON, "infra-json", "", "result of `create infra aws`: its subnet of --zone and its security group, without a look-up in AWS")
 	f.StringVar(&o.SubnetID, "subnet-id", "", "subnet of the nodes, instead of a zone (default: the first subnet of the cluster)")
-	f.StringSliceVar(&o.SecurityGroups, "securitygroup-id", nil, "security groups of the nodes (default: that of the cluster)")
+	f.StringSliceVar(&o.SecurityGroups, "securitygroup-id", nil, "security groups of the nodes, in addition to that of the cluster (default: that of --infra-json)")
 	f.StringVar(&o.InstanceProfile, "instance-profile", "", "instance profile of the nodes (default: that of the cluster)")
 	f.BoolVar(&o.render, "render", false, "print the node pool instead of creating it; only reads the HostedCluster, and the subnet for --zone")
 	f.StringVar(&o.renderInto, "render-into", "", "file for the node pool, instead of creating it")
@@ -128,7 +132,20 @@ func (o *createOptions) complete(ctx context.Context, env operation.Environment,
 	if platform == nil {
 		return pool, &operation.UsageError{Err: fmt.Errorf("HostedCluster %s/%s is not on AWS", o.Namespace, o.Cluster)}
 	}
+	made, err := o.readInfra(hc)
+	if err != nil {
+		return pool, err
+	}
+	if len(pool.SecurityGroups) == 0 && made.SecurityGroupID != "" {
+		pool.SecurityGroups = []string{made.SecurityGroupID}
+	}
 	switch config := platform.CloudProviderConfig; {
+	case o.zone != "" && o.infraJSON != "":
+		i := slices.IndexFunc(made.Zones, func(z infra.OutputZone) bool { return z.Name == o.zone })
+		if i < 0 {
+			return pool, &operation.UsageError{Err: fmt.Errorf("--infra-json has no subnet in zone %s", o.zone)}
+		}
+		pool.SubnetID = made.Zones[i].SubnetID
 	case o.zone != "":
 		o.Region = platform.Region
 		cfg, err := o.Config(ctx, env)
@@ -147,6 +164,24 @@ func (o *createOptions) complete(ctx context.Context, env operation.Environment,
 		return pool, &operation.UsageError{Err: errors.New("the HostedCluster has no subnet: pass --zone or --subnet-id")}
 	}
 	return pool, nil
+}
+
+// readInfra reads the file of --infra-json, if there is one.
+func (o *createOptions) readInfra(hc *hyperv1.HostedCluster) (made infra.Output, _ error) {
+	if o.infraJSON == "" {
+		return made, nil
+	}
+	text, err := os.ReadFile(o.infraJSON)
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
+	if err != nil {
+		return made, &operation.UsageError{Err: fmt.Errorf("reading --infra-json: %w", err)}
+	}
+	if made.InfraID != hc.Spec.InfraID {
+		return made, &operation.UsageError{Err: fmt.Errorf("--infra-json is of infra ID %s, and HostedCluster %s/%s has %s", made.InfraID, o.Namespace, o.Cluster, hc.Spec.InfraID)}
+	}
+	return made, nil
 }
 
 func (o *createOptions) print(env operation.Environment, np *hyperv1.NodePool) error {

@@ -7,6 +7,7 @@
 //	routes.go    addresses, NAT gateways, route tables, the endpoint of S3
 //	proxy.go     the proxy of nodes that have no NAT gateway
 //	sharing.go   the share of a VPC that belongs to another account than the cluster
+//	workers.go   a security group for nodes
 //	zones.go     public zone (looked up) and private zones
 //	output.go    the JSON file that `create cluster` reads
 //	discover*.go everything with the ownership tag, for deletion

@@ -21,6 +21,7 @@ const (
 	PrivateZone = "private-zone"
 	LocalZone   = "local-zone"
 	PublicZone  = "public-zone"
+	WorkerGroup = "worker-group"
 )
 
 func publicSubnet(zone string) string  { return "public-subnet/" + zone }
@@ -69,6 +70,9 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 	}
 	if s.VPCOwner != "" {
 		nodes = append(nodes, b.sharing()...)
+	}
+	if s.WorkerGroup {
+		nodes = append(nodes, b.workerGroup(), b.workerGroupRules())
 	}
 	nodes = append(nodes, b.s3Endpoint(), b.publicZone())
 	nodes = append(nodes, b.privateZoneNodes(PrivateZone, s.privateZone())...)

@@ -21,6 +21,7 @@ type Output struct {
 	ProxyAddr           string       `json:"proxyAddr"`
 	SecureProxyAddr     string       `json:"secureProxyAddr,omitempty"`
 	PublicOnly          bool         `json:"publicOnly"`
+	SecurityGroupID     string       `json:"securityGroupID,omitempty"`
 	ProxyCA             string       `json:"proxyCA,omitempty"`
 	VPCCreatorAccountID string       `json:"vpcCreatorAccountID,omitempty"`
 	ClusterAccountID    string       `json:"clusterAccountID,omitempty"`
@@ -37,7 +38,7 @@ func NewOutput(s Spec, ids rg.IDs) Output {
 	o := Output{
 		Region: s.Region, InfraID: s.InfraID, MachineCIDR: s.VPCCIDR.String(), VPCID: ids(VPC), Name: s.Name,
 		BaseDomain: s.BaseDomain, BaseDomainPrefix: s.BaseDomainPrefix, PublicOnly: s.PublicOnly,
-		PublicZoneID: ids(PublicZone), PrivateZoneID: ids(PrivateZone), LocalZoneID: ids(LocalZone),
+		PublicZoneID: ids(PublicZone), PrivateZoneID: ids(PrivateZone), LocalZoneID: ids(LocalZone), SecurityGroupID: s.workerGroupID(ids),
 		VPCCreatorAccountID: s.VPCOwner, ClusterAccountID: s.ClusterAccount,
 	}
 	o.ProxyAddr, o.SecureProxyAddr = s.proxyAddresses()

@@ -29,6 +29,8 @@ type Spec struct {
 	PublicOnly bool
 	// Proxy: the private subnets have no NAT gateway, and nodes use a proxy. SecureProxy: the proxy also accepts connections with TLS.
 	Proxy, SecureProxy bool
+	// WorkerGroup adds a security group for nodes.
+	WorkerGroup bool
 	// ClusterAccount is the account of the cluster, and VPCOwner that of its VPC, if the VPC is shared. Both are in one partition.
 	ClusterAccount, VPCOwner, Partition string
 	Tags                                awsx.Tags

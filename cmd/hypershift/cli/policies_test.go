@@ -63,7 +63,10 @@ var withoutCall = map[string]map[string]string{
 }
 
 // addedTo are policies that allow what a command needs in addition to another policy.
-var addedTo = map[string]string{"create-infra-proxy": "create-infra"}
+var addedTo = map[string]string{
+	"create-infra-proxy": "create-infra", "create-infra-workers": "create-infra",
+	"create-infra-vpc-owner": "create-infra", "destroy-infra-vpc-owner": "destroy-infra",
+}
 
 // A user with the policy of a command can run the command, and a policy allows nothing else.
 func TestPoliciesOfCommandsAreTheirCalls(t *testing.T) {
@@ -137,13 +140,15 @@ func TestPolicyOfAnotherClusterIsRefused(t *testing.T) {
 }
 
 // role creates a role that the user may assume.
-func (u *user) role(name, policy string) string {
+func (u *user) role(name, policy string) string { return u.roleIn(u.account, name, policy) }
+
+func (u *user) roleIn(account, name, policy string) string {
 	u.t.Helper()
 	var arn string
-	err := emulator.Given(u.t.Context(), u.account, func() (err error) {
-		arn, err = emulator.Role(u.t.Context(), u.account, name, awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
+	err := emulator.Given(u.t.Context(), account, func() (err error) {
+		arn, err = emulator.Role(u.t.Context(), account, name, awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
 		if err == nil && policy != "" {
-			err = emulator.Permit(u.t.Context(), u.account, name, policy)
+			err = emulator.Permit(u.t.Context(), account, name, policy)
 		}
 		return err
 	})
@@ -158,18 +163,21 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 	t.Helper()
 	u := newUser(t)
 	bucket := "documents-" + u.account
-	roles := map[string]string{}
-	as := func(command string) []string {
-		if roles[command] == "" {
+	commands := map[string]string{} // by the ARN of the role
+	role := func(account, command string) string {
+		arn := "arn:aws:iam::" + account + ":role/user-" + command
+		if commands[arn] == "" {
 			text := policyOf(command)
 			if base := addedTo[command]; base != "" {
 				text = joined(t, policyOf(base), text)
 			}
 			text = strings.NewReplacer("${INFRA_ID}", "demo-x7k2p", "${OIDC_BUCKET}", bucket, "${NAME_PREFIX}", "hypershift").Replace(text)
-			roles[command] = u.role("user-"+command, text)
+			commands[u.roleIn(account, "user-"+command, text)] = command
 		}
-		return []string{"--role-arn", roles[command]}
+		return arn
 	}
+	as := func(command string) []string { return []string{"--role-arn", role(u.account, command)} }
+	ofOwner := func(command string) []string { return []string{"--vpc-owner-role-arn", role(u.vpcOwner, command)} }
 	u.must(createInfra("us-east-1a,us-east-1b", append(as("create-infra"), "--output-file", u.infraJSON())...)...)
 	u.changeNetwork()
 	u.must(createInfra("us-east-1a,us-east-1b", as("create-infra")...)...)
@@ -205,6 +213,24 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 	}
 	u.must(destroyInfra(as("destroy-infra")...)...)
 
+	workers := createInfra("us-east-1a", append(as("create-infra-workers"), "--worker-security-group", "--output-file", u.infraJSON())...)
+	for range 2 {
+		u.must(workers...)
+		u.changeWorkerGroup()
+	}
+	u.must(destroyInfra(as("destroy-infra")...)...)
+
+	u.sharesVPC(false)
+	shared := createInfra("us-east-1a,us-east-1b", slices.Concat(as("create-infra-shared-vpc"), ofOwner("create-infra-vpc-owner"), []string{"--worker-security-group", "--output-file", u.infraJSON()})...)
+	for range 2 {
+		u.must(shared...)
+		u.changeSharing()
+		u.changeWorkerGroup()
+	}
+	u.must(u.createIAM(append(as("create-iam"), ofOwner("create-iam")...)...)...)
+	u.must(destroyIAM(append(as("destroy-iam"), ofOwner("destroy-iam")...)...)...)
+	u.must(destroyInfra(append(as("destroy-infra"), ofOwner("destroy-infra-vpc-owner")...)...)...)
+
 	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
 	u.must(u.createIAM()...)
 	u.leaveBehind()
@@ -234,13 +260,13 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 	}
 	used := map[string][]string{}
 	for _, call := range log {
-		for command, role := range roles {
-			if call.Role == role {
-				used[command] = append(used[command], call.Permissions...)
-				if call.Outcome == "UnauthorizedOperation" || call.Outcome == "AccessDenied" {
-					t.Errorf("%s may not call %s: %v", command, call.Name(), call.Params)
-				}
-			}
+		command := commands[call.Role]
+		if command == "" {
+			continue
+		}
+		used[command] = append(used[command], call.Permissions...)
+		if call.Outcome == "UnauthorizedOperation" || strings.HasPrefix(call.Outcome, "AccessDenied") {
+			t.Errorf("%s may not call %s: %v", command, call.Name(), call.Params)
 		}
 	}
 	for command, actions := range used {
@@ -248,10 +274,14 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 		used[command] = slices.Compact(actions)
 	}
 	for command, base := range addedTo {
-		used[command] = slices.DeleteFunc(used[command], func(action string) bool {
-			// Tags are allowed for the types of resources that the actions of a policy create.
+		more := slices.DeleteFunc(used[command], func(action string) bool {
 			return action != "ec2:CreateTags" && (slices.Contains(used[base], action) || withoutCall[base][action] != "")
 		})
+		// Tags are allowed for the types of resources that the actions of a policy create.
+		if !slices.ContainsFunc(more, func(action string) bool { return createdBy[strings.TrimPrefix(action, "ec2:")] != nil }) {
+			more = slices.DeleteFunc(more, func(action string) bool { return action == "ec2:CreateTags" })
+		}
+		used[command] = more
 	}
 	return used
 }
@@ -476,7 +506,16 @@ func scopesOf(t *testing.T, command, action string, all []string) []scope {
 	case service == "s3":
 		return []scope{{"Bucket", "arn:aws:s3:::${OIDC_BUCKET}", nil}}
 	case name == "CreateTags":
-		return nil // tagScopes
+		return nil // tagStatements
+	case service == "ram" && name == "CreateResourceShare":
+		return []scope{{"NewResourceShares", "*", equals("aws:RequestTag/"+clusterTag, "owned")}}
+	case service == "ram" && name == "AcceptResourceShareInvitation":
+		return []scope{{"Invitations", "arn:aws:ram:*:*:resource-share-invitation/*", nil}}
+	case service == "ram" && !strings.HasPrefix(name, "Get"):
+		return []scope{{"ResourceSharesOfTheCluster", "arn:aws:ram:*:*:resource-share/*", equals("aws:ResourceTag/"+clusterTag, "owned")}}
+	case command == "create-infra-shared-vpc" && name == "CreateSecurityGroup":
+		// Tags of a VPC do not travel with its subnets.
+		return append(created("security-group"), scope{"SharedVPCs", "arn:aws:ec2:*:*:vpc/*", ofAnotherAccount})
 	case service == "ec2" && name == "ReplaceRouteTableAssociation" && !strings.HasPrefix(command, "create-infra"):
 		// The route table with which AWS has created the VPC becomes the main one again. It has no tags.
 		return []scope{{"MainRouteTables", "arn:aws:ec2:*:*:route-table/*", nil}}
@@ -517,7 +556,7 @@ func scopesOf(t *testing.T, command, action string, all []string) []scope {
 	case service == "elasticloadbalancing" && strings.HasPrefix(name, "Delete"):
 		kind := map[string]string{"DeleteLoadBalancer": "loadbalancer", "DeleteTargetGroup": "targetgroup"}[name]
 		return []scope{{"BalancersOfTheCluster", "arn:aws:elasticloadbalancing:*:*:" + kind + "/*", equals("aws:ResourceTag/"+clusterTag, "owned")}}
-	case strings.HasPrefix(name, "Describe"), strings.HasPrefix(name, "List"), service == "servicequotas", strings.HasPrefix(name, "GetAccount"):
+	case strings.HasPrefix(name, "Describe"), strings.HasPrefix(name, "List"), service == "servicequotas", service == "ram", strings.HasPrefix(name, "GetAccount"):
 		return []scope{anywhere}
 	}
 	t.Errorf("the test does not know where %s needs %s", command, action)
@@ -552,23 +591,7 @@ func policy(t *testing.T, command string, actions []string) []byte {
 		statements = append(statements, policyStatement{Sid: sid, Effect: "Allow", Action: g.actions, Resource: g.resource, Condition: g.condition})
 	}
 	if slices.Contains(actions, "ec2:CreateTags") {
-		var resources, by []string
-		for _, name := range slices.Sorted(maps.Keys(createdBy)) {
-			if slices.Contains(actions, "ec2:"+name) {
-				by = append(by, name)
-				for _, kind := range createdBy[name] {
-					resources = append(resources, "arn:aws:ec2:*:*:"+kind+"/*")
-				}
-			}
-		}
-		slices.Sort(resources)
-		statements = append(statements, policyStatement{
-			Sid: "TagsOfWhatIsCreated", Effect: "Allow", Action: []string{"ec2:CreateTags"}, Resource: resources,
-			Condition: map[string]map[string]any{"StringEquals": {"aws:RequestTag/" + clusterTag: "owned", "ec2:CreateAction": by}},
-		}, policyStatement{
-			Sid: "TagsOfTheCluster", Effect: "Allow", Action: []string{"ec2:CreateTags"}, Resource: resources,
-			Condition: equals("aws:ResourceTag/"+clusterTag, "owned"),
-		})
+		statements = append(statements, tagStatements(command, actions)...)
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -583,6 +606,41 @@ func policy(t *testing.T, command string, actions []string) []byte {
 		t.Errorf("the policy of %s has %d characters", command, size)
 	}
 	return b.Bytes()
+}
+
+// ofAnotherAccount is the condition for what another account shares.
+var ofAnotherAccount = map[string]map[string]any{"StringNotEquals": {"aws:ResourceAccount": "${aws:PrincipalAccount}"}}
+
+// tagStatements allow tags of what the actions create, of resources of the cluster, and of subnets that another account shares.
+func tagStatements(command string, actions []string) (statements []policyStatement) {
+	var resources, by []string
+	for _, name := range slices.Sorted(maps.Keys(createdBy)) {
+		if slices.Contains(actions, "ec2:"+name) {
+			by = append(by, name)
+			for _, kind := range createdBy[name] {
+				resources = append(resources, "arn:aws:ec2:*:*:"+kind+"/*")
+			}
+		}
+	}
+	slices.Sort(resources)
+	statements = append(statements, policyStatement{
+		Sid: "TagsOfWhatIsCreated", Effect: "Allow", Action: []string{"ec2:CreateTags"}, Resource: resources,
+		Condition: map[string]map[string]any{"StringEquals": {"aws:RequestTag/" + clusterTag: "owned", "ec2:CreateAction": by}},
+	})
+	if command == "create-infra-shared-vpc" {
+		const subnets = "arn:aws:ec2:*:*:subnet/*"
+		resources = append(resources, subnets)
+		statements = append(statements, policyStatement{
+			Sid: "TagsOfSharedSubnets", Effect: "Allow", Action: []string{"ec2:CreateTags"}, Resource: subnets,
+			Condition: map[string]map[string]any{
+				"StringEquals": {"aws:RequestTag/" + clusterTag: "owned"}, "StringNotEquals": ofAnotherAccount["StringNotEquals"],
+			},
+		})
+	}
+	return append(statements, policyStatement{
+		Sid: "TagsOfTheCluster", Effect: "Allow", Action: []string{"ec2:CreateTags"}, Resource: resources,
+		Condition: equals("aws:ResourceTag/"+clusterTag, "owned"),
+	})
 }
 
 func allowedBy(t *testing.T, text []byte) []string {

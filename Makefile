@@ -135,7 +135,7 @@ release: ## build, push and sign images, command line, chart and payloads, witho
 	go run ./hack/release -version '$(VERSION)' -registry '$(REGISTRY)' $(if $(KEY),-key '$(KEY)',-keyless) $(RELEASE_FLAGS)
 
 .PHONY: test-release
-test-release: ## release to a registry on this machine, and check what users would get (about 10 min with empty caches)
+test-release: ## release to a registry on this machine, and check what users would get (about 30 min with empty caches)
 	$(GOTEST) --format standard-verbose -- $(NOVET) -tags release -count=1 -timeout 60m ./test/release
 
 .PHONY: generate

@@ -47,6 +47,16 @@ func TestEventsHappenUntilTheSpecsHaveEnded(t *testing.T) {
 	})
 }
 
+func TestSpecsThatEndTheProcessDoNotRunWhenServersDie(t *testing.T) {
+	list := []string{"[sig-api-machinery] " + crashing + " [Conformance]", "[sig-node] Pods should run [Conformance]"}
+	if got := (disturbance{abrupt: true}).without(list); !slices.Equal(got, list[1:]) {
+		t.Errorf("%q run", got)
+	}
+	if got := (disturbance{}).without(list); !slices.Equal(got, list) {
+		t.Errorf("only %q run", got)
+	}
+}
+
 func TestUpgradeHappensOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, begun := during(disturbance{name: "once", events: two()[:1], once: true}, nil)

@@ -184,7 +184,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	wanted := r.selection.Of(list)
+	wanted := r.during.without(r.selection.Of(list))
 	if len(wanted) == 0 {
 		return fmt.Errorf("none of the %d specs is selected", len(list))
 	}

@@ -143,7 +143,7 @@ func (s *suite) arguments(p part) []string {
 	switch {
 	case s.during.abrupt:
 		// A request that is in flight to a server that dies is lost, and most tests do not repeat it.
-		args = append(args, "--flake-attempts=3")
+		args = append(args, "--flake-attempts=3", "--skip="+crashing)
 	case s.selection.Quick && s.during.name == "":
 		// It is not for a report, and runs beside other work: a spec that fails runs again.
 		args = append(args, "--flake-attempts=2")

@@ -176,7 +176,8 @@ const othersHead = `
 ## While something happens
 
 The same specs on other control planes, and while the control plane is changed or parts of it die. No spec may fail that passes at rest.
-When servers die abruptly, requests that they have are lost: most specs do not repeat a request, so a spec that fails runs again, twice at most.
+When servers die abruptly, requests that they have are lost: most specs do not repeat a request, so a spec that fails runs again, twice at most. The spec of API
+chunking does not run then, because it ends the process of the tests.
 
 ` + "```bash" + `
 bin/conformance -highly-available -private

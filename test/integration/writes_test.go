@@ -26,7 +26,7 @@ import (
 const (
 	// maxObjectWrites is how often the operators may write objects, apart from statuses, for a control plane whose pods do not
 	// run: each object once, and a few again for a finalizer or what becomes known later.
-	maxObjectWrites = 57
+	maxObjectWrites = 54
 	// maxStatusWrites is a little more than the operators need. The number depends on how fast the machine is: what happens
 	// in the same moment is written together, and a status that no program waits for is written every two seconds.
 	maxStatusWrites = 30

@@ -114,13 +114,14 @@ func rendering(t *testing.T, args []string) []string {
 	}
 	roles := clusteriam.NewOutput(clusteriam.Spec{
 		InfraID: id, Region: "us-east-1", Partition: "aws", Account: "222222222222", IssuerURL: clusteriam.S3Issuer("documents", "us-east-1", id),
-		KMSKeyARN: value(args, "kms-key-arn"), AutoNode: slices.Contains(args, "--auto-node"),
+		KMSKeyARN: value(args, "kms-key-arn"), AutoNode: slices.Contains(args, "--auto-node"), VPCOwner: accountIn(value(args, "vpc-owner-role-arn")),
 	})
 	rest := []string{"create", "cluster", "aws"}
 	for i := 0; i < len(args); i++ {
 		switch args[i] {
 		case "--wait", "--render", "--single-nat-gateway", "--public-only", "--shared-role", "--enable-secure-proxy":
-		case "--infra-json", "--iam-json", "--timeout", "--region", "--vpc-cidr", "--oidc-issuer-url", "--oidc-storage-provider-s3-bucket-name", "--oidc-storage-provider-s3-region":
+		case "--infra-json", "--iam-json", "--timeout", "--region", "--vpc-cidr", "--oidc-issuer-url", "--oidc-storage-provider-s3-bucket-name", "--oidc-storage-provider-s3-region",
+			"--vpc-owner-role-arn":
 			i++
 		case "--ssh-key", "--pull-secret", "--additional-trust-bundle":
 			rest = append(rest, args[i], filepath.Join("testdata", filepath.Base(args[i+1])))
@@ -130,6 +131,14 @@ func rendering(t *testing.T, args []string) []string {
 		}
 	}
 	return append(rest, "--infra-json", writeJSON(t, made), "--iam-json", writeJSON(t, roles))
+}
+
+// accountIn returns the account in the ARN of a role.
+func accountIn(role string) string {
+	if role == "" {
+		return ""
+	}
+	return strings.Split(role, ":")[4]
 }
 
 func writeJSON(t *testing.T, v any) string {

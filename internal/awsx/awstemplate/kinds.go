@@ -3,6 +3,7 @@ package awstemplate
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
@@ -32,6 +33,15 @@ type lookup struct {
 
 // translations returns the kinds by resourcegraph.Node.Kind.
 func translations() map[string]kind {
+	all := map[string]kind{}
+	for _, some := range []map[string]kind{networkKinds(), routeKinds(), instanceKinds(), zoneKinds(), identityKinds()} {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
+// networkKinds are those of a VPC and its subnets.
+func networkKinds() map[string]kind {
 	return map[string]kind{
 		"VPC": {cloudFormation: "AWS::EC2::VPC", terraform: "aws_vpc", argument: "id", translate: func(t *translation) {
 			t.set("CidrBlock", "cidr_block", t.take("cidr"))
@@ -87,6 +97,12 @@ func translations() map[string]kind {
 			t.set("AllocationId", "allocation_id", t.take("address"))
 			t.setTags("Tags")
 		}},
+	}
+}
+
+// routeKinds are those of routes and gateway endpoints.
+func routeKinds() map[string]kind {
+	return map[string]kind{
 		"Route table": {cloudFormation: "AWS::EC2::RouteTable", terraform: "aws_route_table", argument: "id", translate: func(t *translation) {
 			t.set("VpcId", "vpc_id", t.take("vpc"))
 			t.setTags("Tags")
@@ -124,6 +140,12 @@ func translations() map[string]kind {
 			t.set("RouteTableIds", "route_table_ids", strings.Split(t.take("route-tables"), ","))
 			t.setTags("Tags")
 		}},
+	}
+}
+
+// instanceKinds are those of an instance.
+func instanceKinds() map[string]kind {
+	return map[string]kind{
 		"Security group": {
 			cloudFormation: "AWS::EC2::SecurityGroup", attribute: "GroupId", terraform: "aws_security_group", argument: "id",
 			translate: func(t *translation) {
@@ -164,6 +186,12 @@ func translations() map[string]kind {
 			}
 		}},
 		"Instance": {cloudFormation: "AWS::EC2::Instance", terraform: "aws_instance", argument: "id", translate: translateInstance},
+	}
+}
+
+// zoneKinds are those of hosted zones.
+func zoneKinds() map[string]kind {
+	return map[string]kind{
 		"Public hosted zone": {argument: "zone_id", lookup: func(n *rg.Node) lookup {
 			return lookup{
 				parameter: Parameter{
@@ -197,6 +225,12 @@ func translations() map[string]kind {
 				"aws route53 change-resource-record-sets --hosted-zone-id "+ID(zone)+` --change-batch "$(aws route53 list-resource-record-sets --hosted-zone-id `+ID(zone)+
 					` --query "{Changes:[{Action:'UPSERT',ResourceRecordSet:ResourceRecordSets[?Type=='SOA']|[0]}]}" --output json | sed -E 's/ [0-9]+"/ `+ttl+`"/')"`)
 		}},
+	}
+}
+
+// identityKinds are those of IAM.
+func identityKinds() map[string]kind {
+	return map[string]kind{
 		"OIDC provider": {
 			cloudFormation: "AWS::IAM::OIDCProvider", terraform: "aws_iam_openid_connect_provider", argument: "arn",
 			translate: func(t *translation) {

@@ -13,11 +13,25 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, error) {
-	var all []found
+// discoverNetwork finds what has the tag of the cluster.
+func (c *Cloud) discoverNetwork(ctx context.Context) (all []found, _ []Remaining, _ error) {
+	for _, discover := range []func(context.Context) ([]found, error){
+		c.discoverVPCs, c.discoverDHCPOptions, c.discoverGateways, c.discoverSubnets,
+		c.discoverAddresses, c.discoverNATGateways, c.discoverRouteTables, c.discoverEndpoints,
+	} {
+		some, err := discover(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil, nil
+}
+
+func (c *Cloud) discoverVPCs(ctx context.Context) (all []found, _ error) {
 	vpcs, err := c.vpcs.Get(ctx, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, v := range vpcs {
 		id := aws.ToString(v.VpcId)
@@ -26,9 +40,13 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 			return err
 		}})
 	}
+	return all, nil
+}
+
+func (c *Cloud) discoverDHCPOptions(ctx context.Context) (all []found, _ error) {
 	options, err := c.dhcp.Get(ctx, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, d := range options {
 		id := aws.ToString(d.DhcpOptionsId)
@@ -37,9 +55,13 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 			return err
 		}})
 	}
+	return all, nil
+}
+
+func (c *Cloud) discoverGateways(ctx context.Context) (all []found, _ error) {
 	gateways, err := c.gateways.Get(ctx, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, g := range gateways {
 		all = append(all, found{kind: "internet-gateway", id: aws.ToString(g.InternetGatewayId), name: tagsOf(g.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
@@ -53,9 +75,13 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 			return err
 		}})
 	}
+	return all, nil
+}
+
+func (c *Cloud) discoverSubnets(ctx context.Context) (all []found, _ error) {
 	subnets, err := c.ownSubnets(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, s := range subnets {
 		all = append(all, found{kind: "subnet", id: aws.ToString(s.SubnetId), name: tagsOf(s.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
@@ -63,9 +89,13 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 			return err
 		}})
 	}
+	return all, nil
+}
+
+func (c *Cloud) discoverAddresses(ctx context.Context) (all []found, _ error) {
 	addresses, err := c.addresses.Get(ctx, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, a := range addresses {
 		all = append(all, found{kind: "address", id: aws.ToString(a.AllocationId), name: tagsOf(a.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
@@ -73,9 +103,13 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 			return err
 		}})
 	}
+	return all, nil
+}
+
+func (c *Cloud) discoverNATGateways(ctx context.Context) (all []found, _ error) {
 	nats, err := c.nats.Get(ctx, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, n := range nats {
 		if n.State == types.NatGatewayStateDeleted {
@@ -95,18 +129,26 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 			},
 		})
 	}
+	return all, nil
+}
+
+func (c *Cloud) discoverRouteTables(ctx context.Context) (all []found, _ error) {
 	tables, err := c.tables.Get(ctx, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, t := range tables {
 		all = append(all, found{kind: "route-table", id: tableID(t), name: tagsOf(t.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
 			return c.deleteTable(ctx, aws.ToString(t.VpcId), tableID(t))
 		}})
 	}
+	return all, nil
+}
+
+func (c *Cloud) discoverEndpoints(ctx context.Context) (all []found, _ error) {
 	endpoints, err := c.endpoints.Get(ctx, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, e := range endpoints {
 		if state := strings.ToLower(string(e.State)); state == "deleted" {
@@ -134,7 +176,7 @@ func (c *Cloud) discoverNetwork(ctx context.Context) ([]found, []Remaining, erro
 			},
 		})
 	}
-	return all, nil, nil
+	return all, nil
 }
 
 // ownSubnets returns the subnets with the tag, without those that another account shares with this one.

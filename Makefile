@@ -66,7 +66,7 @@ demo-kind: ## create a hosted cluster on kind, from the images of a release (nev
 .PHONY: test
 test: binaries ## run all tests except e2e: unit, crash consistency, API validation, AWS contract, chart, integration
 	@go run ./hack/progress "compiling everything" $(LIBRARIES) ./... $(API)
-	$(GOTEST) --format pkgname -- $(NOVET) -timeout 30m -parallel 6 ./... $(API)
+	$(GOTEST) --format pkgname -- $(NOVET) -timeout 45m -parallel 6 ./... $(API)
 
 .PHONY: binaries
 binaries:

@@ -393,45 +393,49 @@ func TestOtherLayouts(t *testing.T) {
 // nothing. The deletion dies, too.
 func TestDeathAfterEachCallIsResumed(t *testing.T) {
 	documents := func(u *user) string { return "documents-" + u.account }
-	for name, commands := range map[string]struct{ create, destroy func(u *user) []string }{
+	for name, commands := range map[string]struct {
+		create, destroy func(u *user) []string
+		// every is the distance of the calls after which the command dies, unless it dies after each: most calls of the others are those of infra.
+		every int
+	}{
 		"infra": {
 			func(*user) []string { return createInfra("us-east-1a") },
-			func(*user) []string { return destroyInfra() },
+			func(*user) []string { return destroyInfra() }, 1,
 		},
 		"infra with a proxy": {
 			func(*user) []string { return createInfra("us-east-1a", "--enable-secure-proxy") },
-			func(*user) []string { return destroyInfra() },
+			func(*user) []string { return destroyInfra() }, 3,
 		},
 		"infra with a shared VPC": {
 			func(u *user) []string {
 				return createInfra("us-east-1a", append(u.sharesVPC(false), "--worker-security-group", "--public-only")...)
 			},
-			func(u *user) []string { return destroyInfra(u.sharedVPCFlags()...) },
+			func(u *user) []string { return destroyInfra(u.sharedVPCFlags()...) }, 3,
 		},
 		"iam": {
 			func(u *user) []string {
 				return u.createIAM("--vpc-id", "vpc-1", "--public-zone-id", "Z1", "--private-zone-id", "Z2", "--local-zone-id", "Z3")
 			},
-			func(*user) []string { return destroyIAM() },
+			func(*user) []string { return destroyIAM() }, 1,
 		},
 		"bastion": {
 			func(u *user) []string {
 				u.givenNetwork()
 				return createBastion()
 			},
-			func(*user) []string { return destroyBastion() },
+			func(*user) []string { return destroyBastion() }, 1,
 		},
 		"oidc-bucket": {
 			func(u *user) []string { return createBucket(documents(u)) },
-			func(u *user) []string { return destroyBucket(documents(u)) },
+			func(u *user) []string { return destroyBucket(documents(u)) }, 1,
 		},
 		"cli-role": {
 			func(*user) []string { return createCLIRole() },
-			func(*user) []string { return destroyCLIRole() },
+			func(*user) []string { return destroyCLIRole() }, 1,
 		},
 		"operator-roles": {
 			func(u *user) []string { return createOperatorRoles(u.issuer(), documents(u)) },
-			func(*user) []string { return destroyOperatorRoles() },
+			func(*user) []string { return destroyOperatorRoles() }, 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -444,7 +448,7 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 			whole, calls := kinds(u.owned()), len(u.writes)
 			u.must(destroy...)
 			deletions := len(u.writes)
-			step := 1
+			step := commands.every
 			if testing.Short() {
 				step = 7
 			}

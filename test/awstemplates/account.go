@@ -209,7 +209,7 @@ func (a account) egress(group string, rule []ec2types.IpPermission) {
 	check(err)
 }
 
-// publicImage stands for the value of a parameter of Systems Manager: EC2 reads it instead.
+// publicImage is used instead of the value of a parameter of Systems Manager, which EC2 reads itself.
 func publicImage(parameter string) string { return "resolve:ssm:" + parameter }
 
 // launch launches an instance and returns its id and that of its network interface.

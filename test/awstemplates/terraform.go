@@ -264,7 +264,7 @@ func (r *run) create(kind, name string) {
 		r.createOne(kind, address, r.evaluate(arguments))
 	}
 	delete(r.known, "each")
-	r.known[address] = map[string]string{} // no reference says which of them it is about
+	r.known[address] = map[string]string{} // a reference does not have the key of for_each
 }
 
 // createOne creates a resource and returns its attributes.

@@ -32,14 +32,6 @@ var disturbances = []disturbance{
 	{name: "machines", events: []disruption.Event{disruption.MachineDeath}, abrupt: true},
 }
 
-func disturbanceOf(name string) (disturbance, bool) {
-	i := slices.IndexFunc(disturbances, func(d disturbance) bool { return d.name == name })
-	if i < 0 {
-		return disturbance{}, false
-	}
-	return disturbances[i], true
-}
-
 // crashing are specs that end the process of the suite, and with it the reports of all specs, when a server dies: this one fails outside of a
 // spec's goroutine after four creates in a row have failed, at once.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/apimachinery/chunking.go
@@ -59,10 +51,12 @@ func disturbanceNames() (all []string) {
 
 // checkDuring returns a disturbance that fits to the cluster.
 func (o options) checkDuring(name string) (disturbance, error) {
-	d, known := disturbanceOf(name)
+	i := slices.IndexFunc(disturbances, func(d disturbance) bool { return d.name == name })
+	if i < 0 {
+		return disturbance{}, fmt.Errorf("%q is not one of %s", name, strings.Join(disturbanceNames(), ", "))
+	}
+	d := disturbances[i]
 	switch {
-	case !known:
-		return d, fmt.Errorf("%q is not one of %s", name, strings.Join(disturbanceNames(), ", "))
 	case d.abrupt && o.availability != hyperv1.HighlyAvailable:
 		return d, fmt.Errorf("%s needs -highly-available: a control plane with one replica is not reachable while it is replaced", name)
 	case name == disruption.Upgrade.Name && o.version == images.Versions[0]:

@@ -95,7 +95,7 @@ func read(root, dir string, parse func([]byte) ([]Grant, error), files map[strin
 	return holders, nil
 }
 
-// rules reads a ClusterRole. Why there is a rule stands in the comment above it, and rules without one belong to those above.
+// rules reads a ClusterRole. The comment above a rule is its reason. A rule without a comment has the reason of the rule above it.
 func rules(text []byte) ([]Grant, error) {
 	var role rbacv1.ClusterRole
 	if err := yaml.UnmarshalStrict(text, &role); err != nil {

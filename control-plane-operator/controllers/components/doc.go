@@ -9,7 +9,8 @@
 //	  verification    whether the API server verifies kubelets; never turned off
 //	  encryption      waits for the recorded encryption keys
 //	  components      the graph of package component
-//	  credentials     Secrets of earlier versions, after the last pod that mounts them
+//	  former          Secrets with AWS roles of earlier versions; deleted after the last pod that mounts them
+//	  credentials
 //
 // The controller does not wait for load balancers: certificates gain their names when they appear. The components are
 // listed in control-plane-operator/components.

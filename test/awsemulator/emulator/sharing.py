@@ -4,7 +4,7 @@ moto keeps a share, and nothing follows from it. Here a subnet, and its VPC, app
 another account while a share has both and the account takes part in it. That account
 has tags and zone names of its own for the subnet; only its owner changes it.
 
-Subnets are shared within an organization only. A test says which accounts are in one
+Subnets are shared within an organization only. A test sets which accounts are in one
 (control.py). If the sharing of the organization is not enabled, RAM sends an invitation,
 and the account takes part in the share after it has accepted it. Invitations do not expire.
 """

@@ -97,7 +97,7 @@ func (d *Disruptor) signer(ctx context.Context, key client.ObjectKey, name strin
 	return secret, nil
 }
 
-// NewKey creates a Secret with a key for Secrets beside the HostedCluster.
+// NewKey creates a Secret with an encryption key in the namespace of the HostedCluster.
 func (d *Disruptor) NewKey(ctx context.Context, key client.ObjectKey, name string) error {
 	content := make([]byte, 32)
 	if _, err := rand.Read(content); err != nil {

@@ -393,49 +393,45 @@ func TestOtherLayouts(t *testing.T) {
 // nothing. The deletion dies, too.
 func TestDeathAfterEachCallIsResumed(t *testing.T) {
 	documents := func(u *user) string { return "documents-" + u.account }
-	for name, commands := range map[string]struct {
-		create, destroy func(u *user) []string
-		// every is the distance of the calls after which the command dies, unless it dies after each: most calls of the others are those of infra.
-		every int
-	}{
+	for name, commands := range map[string]struct{ create, destroy func(u *user) []string }{
 		"infra": {
 			func(*user) []string { return createInfra("us-east-1a") },
-			func(*user) []string { return destroyInfra() }, 1,
+			func(*user) []string { return destroyInfra() },
 		},
 		"infra with a proxy": {
 			func(*user) []string { return createInfra("us-east-1a", "--enable-secure-proxy") },
-			func(*user) []string { return destroyInfra() }, 3,
+			func(*user) []string { return destroyInfra() },
 		},
 		"infra with a shared VPC": {
 			func(u *user) []string {
 				return createInfra("us-east-1a", append(u.sharesVPC(false), "--worker-security-group", "--public-only")...)
 			},
-			func(u *user) []string { return destroyInfra(u.sharedVPCFlags()...) }, 3,
+			func(u *user) []string { return destroyInfra(u.sharedVPCFlags()...) },
 		},
 		"iam": {
 			func(u *user) []string {
 				return u.createIAM("--vpc-id", "vpc-1", "--public-zone-id", "Z1", "--private-zone-id", "Z2", "--local-zone-id", "Z3")
 			},
-			func(*user) []string { return destroyIAM() }, 1,
+			func(*user) []string { return destroyIAM() },
 		},
 		"bastion": {
 			func(u *user) []string {
 				u.givenNetwork()
 				return createBastion()
 			},
-			func(*user) []string { return destroyBastion() }, 1,
+			func(*user) []string { return destroyBastion() },
 		},
 		"oidc-bucket": {
 			func(u *user) []string { return createBucket(documents(u)) },
-			func(u *user) []string { return destroyBucket(documents(u)) }, 1,
+			func(u *user) []string { return destroyBucket(documents(u)) },
 		},
 		"cli-role": {
 			func(*user) []string { return createCLIRole() },
-			func(*user) []string { return destroyCLIRole() }, 1,
+			func(*user) []string { return destroyCLIRole() },
 		},
 		"operator-roles": {
 			func(u *user) []string { return createOperatorRoles(u.issuer(), documents(u)) },
-			func(*user) []string { return destroyOperatorRoles() }, 1,
+			func(*user) []string { return destroyOperatorRoles() },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -448,7 +444,7 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 			whole, calls := kinds(u.owned()), len(u.writes)
 			u.must(destroy...)
 			deletions := len(u.writes)
-			step := commands.every
+			step := 1
 			if testing.Short() {
 				step = 7
 			}

@@ -21,8 +21,9 @@ RERUN ?= 0
 IMAGE ?= hypershift:dev
 PLATFORMS ?= linux/amd64,linux/arm64
 PUSH ?=
-# QUICK=1 runs a part of the conformance tests. Their VERSION is that of Kubernetes; by default the newest.
+# QUICK=1 runs a part of the conformance tests, BEYOND=1 other end-to-end tests. Their VERSION is that of Kubernetes; by default the newest.
 QUICK ?=
+BEYOND ?=
 # Version, registry and key of cosign of a release: docs/releases.md. RELEASE_FLAGS are further flags of hack/release.
 VERSION ?=
 REGISTRY ?=
@@ -112,10 +113,10 @@ bench: ## measure time, CPU, memory and AWS calls, and compare them with the goa
 	@bin/bench
 
 .PHONY: conformance
-conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, as root (VERSION; QUICK=1 runs a part in about 7 min)
+conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, as root (VERSION; QUICK=1 runs a part in about 7 min, BEYOND=1 other tests)
 	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the runner of the tests" -o bin/conformance ./test/conformance
-	@bin/conformance $(if $(VERSION),-version '$(VERSION)') $(if $(QUICK),-quick)
+	@bin/conformance $(if $(VERSION),-version '$(VERSION)') $(if $(QUICK),-quick) $(if $(BEYOND),-beyond)
 
 .PHONY: build
 build: ## build the programs as static binaries in bin/

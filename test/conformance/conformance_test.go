@@ -36,6 +36,9 @@ func TestFlags(t *testing.T) {
 	if o, _, err := parse([]string{"-version", images.Versions[1], "-during", "upgrade"}); err != nil || !o.during.once {
 		t.Errorf("got %+v, %v", o, err)
 	}
+	if o, _, err := parse([]string{"-beyond", "-quick", "-during", "rotation", "-private"}); err != nil || !o.beyond {
+		t.Errorf("got %+v, %v", o, err)
+	}
 	for _, wrong := range [][]string{{"-version", "1.2.3"}, {"-focus", "("}, {"-zones", "0"}, {"-zones", "4"}, {"-processes", "0"}, {"unknown"},
 		{"-during", "peace"}, {"-during", "deaths"}, {"-during", "upgrade"}} {
 		if _, _, err := parse(wrong); err == nil {
@@ -65,10 +68,48 @@ func TestSpecsAreDividedIntoParallelAndSerialOnes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := o
 			o.selection = c.selection
-			if got := parts(o, c.wanted); !slices.Equal(got, c.want) {
+			if got := parts(o, plan{wanted: c.wanted}); !slices.Equal(got, c.want) {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+func TestSpecsBeyondConformanceRunInOnePart(t *testing.T) {
+	o := options{processes: 4, beyond: true, selection: report.Selection{Quick: true, Focus: regexp.MustCompile("one")}}
+	got := parts(o, plan{wanted: []string{"[sig-node] one"}, skip: "two|three"})
+	want := []part{{name: "beyond", processes: 4, filter: report.BeyondFilter, focus: "one", skip: "two|three", specs: 1}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// e2eTest is a stand-in that lists two specs and one that the filter does not select, or fails.
+const e2eTest = `#!/bin/sh
+for a in "$@"; do case $a in --ginkgo.json-report=*) json=${a#*=} ;; --ginkgo.dry-run) dry=1 ;; --ginkgo.label-filter=*) filter=${a#*=} ;; esac; done
+[ "$dry" ] && [ "$filter" = "$FILTER" ] || { echo "unknown flag"; exit 1; }
+printf '%s' "$REPORT" >"$json"
+`
+
+func TestDryRunListsTheSpecsThatTheFilterSelects(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "e2e.test")
+	if err := os.WriteFile(program, []byte(e2eTest), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FILTER", report.BeyondFilter)
+	t.Setenv("REPORT", `[{"SpecReports": [
+		{"LeafNodeType": "It", "LeafNodeText": "[sig-node] one", "State": "passed"},
+		{"LeafNodeType": "It", "LeafNodeText": "[sig-node] two [Serial]", "State": "skipped"},
+		{"LeafNodeType": "ReportAfterSuite", "State": "passed"},
+		{"ContainerHierarchyTexts": ["[sig-cli]"], "LeafNodeType": "It", "LeafNodeText": "three", "State": "passed"}
+	]}]`)
+	got, err := dryRun(t.Context(), program, t.TempDir())
+	if want := []string{"[sig-node] one", "[sig-cli] three"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	t.Setenv("FILTER", "another")
+	if _, err := dryRun(t.Context(), program, t.TempDir()); err == nil || !strings.Contains(err.Error(), "unknown flag") {
+		t.Errorf("the error of a dry run that failed is %v", err)
 	}
 }
 
@@ -88,7 +129,7 @@ func TestFollowerCountsAndNamesSpecs(t *testing.T) {
 		}
 	}
 	f.count()
-	const want = "FAILED: [sig-node] Pods should end [Conformance]\nFAILED ONCE: [sig-apps] Jobs should run [Conformance]\nparallel: 3 of 4 specs passed, 1 failed, after 0s\n"
+	const want = "FAILED: [sig-node] Pods should end [Conformance]\nFAILED ONCE: [sig-apps] Jobs should run [Conformance]\nparallel: 3 of 4 specs passed, 1 failed, 1 skipped themselves, after 0s\n"
 	if reported.String() != want || log.String() != output {
 		t.Errorf("reported\n%swant\n%sThe log is %q", reported.String(), want, log.String())
 	}
@@ -161,7 +202,7 @@ func TestPageIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := report.ReadOthers("results", images.Versions)
+	others, err := report.ReadOthers("results", images.Versions, report.Explanations)
 	if err != nil {
 		t.Fatal(err)
 	}

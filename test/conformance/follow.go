@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -22,11 +23,15 @@ type follower struct {
 	rest           []byte   // of a line
 	last           []string // lines
 	passed, failed int
+	skipped        int    // by themselves
 	naming         string // what happened to the spec that the next line names
 }
 
 // header is the line of ginkgo for a spec that has ended. ↺ is for one that passed after it had failed.
 var header = regexp.MustCompile(`^[•↺] (?:\[([A-Z0-9 -]+)\] )?\[[0-9.]+ seconds\]`)
+
+// skipHeader is the beginning of the line of ginkgo for a spec that skipped itself.
+const skipHeader = "S [SKIPPED] ["
 
 // labels are what ginkgo adds to the name of a spec.
 var labels = regexp.MustCompile(` \[[^\[\]]*\]$`)
@@ -60,6 +65,8 @@ func (f *follower) line(line string) {
 	}
 	match := header.FindStringSubmatch(line)
 	switch {
+	case strings.HasPrefix(line, skipHeader):
+		f.skipped++
 	case match == nil:
 	case match[1] == "":
 		f.passed++
@@ -73,28 +80,35 @@ func (f *follower) line(line string) {
 }
 
 // beat reports every half minute, until stop is called.
-func (f *follower) beat() (stop func()) {
+func (f *follower) beat() (stop func()) { return every(30*time.Second, f.count) }
+
+// every calls a function again and again until stop is called, and then once more.
+func every(interval time.Duration, call func()) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		tick := time.NewTicker(30 * time.Second)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
-				f.count()
+				call()
 			}
 		}
 	})
-	return func() { close(done); wg.Wait(); f.count() }
+	return func() { close(done); wg.Wait(); call() }
 }
 
 func (f *follower) count() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.report("%s: %d of %d specs passed, %d failed, after %s", f.name, f.passed, f.total, f.failed, time.Since(f.began).Round(time.Second))
+	text := fmt.Sprintf("%d of %d specs passed, %d failed", f.passed, f.total, f.failed)
+	if f.skipped > 0 {
+		text += fmt.Sprintf(", %d skipped themselves", f.skipped)
+	}
+	f.report("%s: %s, after %s", f.name, text, time.Since(f.began).Round(time.Second))
 }
 
 func (f *follower) tail() string {

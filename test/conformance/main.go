@@ -39,6 +39,7 @@ type options struct {
 	availability   hyperv1.AvailabilityPolicy
 	access         hyperv1.AWSEndpointAccessType
 	during         disturbance
+	beyond         bool
 	dir            string
 	keep           bool
 }
@@ -86,7 +87,8 @@ func parse(args []string) (o options, page bool, err error) {
 	available := flags.Bool("highly-available", false, "use a highly available control plane")
 	private := flags.Bool("private", false, "use a cluster whose API server is reached through PrivateLink only")
 	during := flags.String("during", "", "what happens to the control plane while specs run: "+strings.Join(disturbanceNames(), ", "))
-	flags.StringVar(&o.dir, "report", "", "directory for output and reports (default: bin/conformance-VERSION)")
+	flags.BoolVar(&o.beyond, "beyond", false, "run end-to-end tests beyond the conformance tests; each failure needs an explanation in report/explain.go")
+	flags.StringVar(&o.dir, "report", "", "directory for output and reports (default: bin/conformance-VERSION, with -beyond bin/conformance-VERSION-beyond)")
 	flags.BoolVar(&o.keep, "keep", false, "keep the lab and the hosted cluster, which the next run uses")
 	flags.BoolVar(&page, "page", false, "write docs/conformance.md from the reports in test/conformance/results, and do nothing else")
 	if err := flags.Parse(args); err != nil {
@@ -169,6 +171,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	if r.dir == "" {
 		r.dir = filepath.Join(root, "bin", "conformance-"+r.version)
+		if r.beyond {
+			r.dir += "-beyond"
+		}
 	}
 	if r.dir, err = filepath.Abs(r.dir); err != nil {
 		return err
@@ -176,19 +181,10 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return fmt.Errorf("making the directory of reports: %w", err)
 	}
-	source, err := pinned.Source(ctx, images.ConformanceProgram("e2e.test", r.version))
+	p, err := r.plan(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := report.ReadList(source)
-	if err != nil {
-		return err
-	}
-	wanted := r.during.without(r.selection.Of(list))
-	if len(wanted) == 0 {
-		return fmt.Errorf("none of the %d specs is selected", len(list))
-	}
-	r.report("Kubernetes %s: %d of the %d specs are selected", r.version, len(wanted), len(list))
 	if r.paths, err = pinned.Ensure(ctx, r, images.ConformancePrograms(r.version)...); err != nil {
 		return err
 	}
@@ -204,11 +200,11 @@ func (r *run) do(ctx context.Context) (err error) {
 		}
 		err = errors.Join(err, r.end(context.WithoutCancel(ctx), running))
 	}()
-	return r.test(ctx, root, wanted)
+	return r.test(ctx, root, p)
 }
 
 // test creates the cluster, runs the wanted specs and compares.
-func (r *run) test(ctx context.Context, root string, wanted []string) error {
+func (r *run) test(ctx context.Context, root string, p plan) error {
 	pushed, err := images.PushConformance(ctx, images.Options{Registry: cluster.Registry, Progress: r}, r.version)
 	if err != nil {
 		return err
@@ -220,6 +216,7 @@ func (r *run) test(ctx context.Context, root string, wanted []string) error {
 	result := &report.Report{
 		Version: r.version, Commit: commit(ctx, root), Date: time.Now().UTC().Truncate(time.Second), Selection: r.selection.String(),
 		Workers: r.workers, Zones: r.zones, Availability: string(r.availability), Access: string(r.access), During: r.during.name,
+		Beyond: r.beyond, LeftOut: p.leftOut,
 	}
 	calm := func() ([]string, error) { return nil, nil }
 	if r.during.name != "" {
@@ -230,8 +227,8 @@ func (r *run) test(ctx context.Context, root string, wanted []string) error {
 		calm = r.disturb(ctx, management)
 	}
 	began := time.Now()
-	for _, p := range parts(r.options, wanted) {
-		specs, problems, err := s.do(ctx, p)
+	for _, part := range parts(r.options, p) {
+		specs, problems, err := s.do(ctx, part)
 		result.Add(specs, problems)
 		if ctx.Err() != nil {
 			_, _ = calm()
@@ -245,7 +242,15 @@ func (r *run) test(ctx context.Context, root string, wanted []string) error {
 		result.Add(nil, []string{err.Error()})
 	}
 	result.Minutes = float64(time.Since(began).Round(6*time.Second)) / float64(time.Minute)
-	result.Compare(wanted)
+	result.Compare(p.wanted)
+	return r.conclude(result)
+}
+
+// conclude writes and prints the result. It returns an error that names the specs that did not pass.
+func (r *run) conclude(result *report.Report) error {
+	if r.beyond {
+		result.Explain(report.Explanations)
+	}
 	file := filepath.Join(r.dir, "conformance.json")
 	if err := result.Write(file); err != nil {
 		return err
@@ -253,6 +258,12 @@ func (r *run) test(ctx context.Context, root string, wanted []string) error {
 	fmt.Fprintln(r.out)
 	if err := result.Print(r.out); err != nil {
 		return err
+	}
+	for i, line := range result.Notes() {
+		if i == 0 {
+			fmt.Fprintln(r.out)
+		}
+		fmt.Fprintln(r.out, line)
 	}
 	fmt.Fprintf(r.out, "\nThe results are in %s, logs and reports of ginkgo beside it.\n", file)
 	return result.Err()
@@ -278,7 +289,7 @@ func writePage() error {
 	if err != nil {
 		return err
 	}
-	others, err := report.ReadOthers(results, images.Versions)
+	others, err := report.ReadOthers(results, images.Versions, report.Explanations)
 	if err != nil {
 		return err
 	}

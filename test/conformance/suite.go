@@ -25,13 +25,16 @@ type part struct {
 	processes int
 	// filter is an expression over labels of specs.
 	filter string
-	// focus are the patterns of names, of which one must match.
-	focus string
-	specs int
+	// focus is a pattern of names that must match, skip one that must not.
+	focus, skip string
+	specs       int
 }
 
-// parts divides the wanted specs into those that run in parallel and those that must run alone.
-func parts(o options, wanted []string) []part {
+// parts divides the wanted specs into those that run in parallel and those that must run alone. Beyond the conformance tests there are none of these.
+func parts(o options, p plan) []part {
+	if o.beyond {
+		return []part{beyondPart(o, p)}
+	}
 	parallel := part{name: "parallel", processes: o.processes, filter: "Conformance && !Serial"}
 	serial := part{name: "serial", processes: 1, filter: "Conformance && Serial"}
 	if o.selection.Quick {
@@ -42,7 +45,7 @@ func parts(o options, wanted []string) []part {
 		parallel.focus = o.selection.Focus.String()
 		serial.focus = parallel.focus
 	}
-	for _, name := range wanted {
+	for _, name := range p.wanted {
 		if report.Serial(name) {
 			serial.specs++
 		} else {
@@ -52,8 +55,22 @@ func parts(o options, wanted []string) []part {
 	return slices.DeleteFunc([]part{parallel, serial}, func(p part) bool { return p.specs == 0 })
 }
 
+// beyondPart has the specs beyond the conformance tests.
+func beyondPart(o options, p plan) part {
+	all := part{name: "beyond", processes: o.processes, filter: report.BeyondFilter, skip: p.skip, specs: len(p.wanted)}
+	if o.selection.Focus != nil {
+		all.focus = o.selection.Focus.String()
+	}
+	return all
+}
+
 // timeout is the timeout of one part. The slowest spec takes eight minutes.
-const timeout = 2 * time.Hour
+func (o options) timeout() time.Duration {
+	if o.beyond {
+		return 4 * time.Hour
+	}
+	return 2 * time.Hour
+}
 
 // suite runs the specs against a hosted cluster.
 type suite struct {
@@ -134,11 +151,14 @@ func (s *suite) command(ctx context.Context, p part, hosts string) (*exec.Cmd, e
 // arguments are those of ginkgo, and after -- those of the suite. -1 stops the suite from waiting for nodes itself, which r.hosted has done.
 func (s *suite) arguments(p part) []string {
 	args := []string{
-		"run", "--no-color", "-v", fmt.Sprintf("--procs=%d", p.processes), "--timeout=" + timeout.String(), "--poll-progress-after=5m",
+		"run", "--no-color", "-v", fmt.Sprintf("--procs=%d", p.processes), "--timeout=" + s.timeout().String(), "--poll-progress-after=5m",
 		"--output-dir=" + s.dir, "--json-report=" + p.name + ".json", "--junit-report=" + p.name + ".xml", "--label-filter=" + p.filter,
 	}
 	if p.focus != "" {
 		args = append(args, "--focus="+p.focus)
+	}
+	if p.skip != "" {
+		args = append(args, "--skip="+p.skip)
 	}
 	switch {
 	case s.during.abrupt:

@@ -90,6 +90,10 @@ func TestSuiteRunsWithTheNamesOfTheHostedCluster(t *testing.T) {
 	if slices.Contains(arguments, again) {
 		t.Error("a spec that fails runs again, although the results are for a report")
 	}
+	beyond := part{skip: "two|three"}
+	if slices.Contains(arguments, "--skip="+beyond.skip) || !slices.Contains(s.arguments(beyond), "--skip="+beyond.skip) {
+		t.Errorf("the arguments are %q", s.arguments(beyond))
+	}
 	s.selection.Quick = true
 	if !slices.Contains(s.arguments(part{}), again) {
 		t.Error("a spec of a quick run that fails does not run again")

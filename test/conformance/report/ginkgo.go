@@ -27,6 +27,8 @@ type Spec struct {
 	Attempts int `json:"attempts,omitempty"`
 	// Message is why it failed or skipped itself.
 	Message string `json:"message,omitempty"`
+	// Explanation is the reason of a failure that is known: see Explanations.
+	Explanation string `json:"explanation,omitempty"`
 }
 
 // ginkgoSuite is the part of a report of ginkgo that is used.

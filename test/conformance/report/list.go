@@ -1,8 +1,10 @@
-// Package report compares the runs of Kubernetes' conformance tests with the list of specs that must pass.
+// Package report compares the runs of Kubernetes' conformance tests, and of specs beyond them, with the list of specs that must pass.
 //
 //	list.go     conformance.yaml of a version ─► specs that must run; Selection: a part of them
+//	beyond.go   list of other specs ─► specs that must run; groups that are left out, with reasons
 //	ginkgo.go   report of ginkgo ─► specs that ran
 //	report.go   both ─► Report, which is written as JSON
+//	explain.go  reasons of failures that are known, beyond the conformance tests
 //	table.go    Report ─► table by special interest group (SIG)
 //	page.go     Reports ─► docs/conformance.md
 package report

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,17 +25,17 @@ func ReadAll(dir string, versions []string) ([]*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Version != version || r.Selection != "" || r.During != "" {
-			return nil, fmt.Errorf("%s is not a complete run of %s in which nothing else happened", file, version)
+		if r.Version != version || r.Beyond || !r.complete() {
+			return nil, fmt.Errorf("%s is not a complete run of the conformance tests of %s in which nothing else happened", file, version)
 		}
 		all = append(all, r)
 	}
 	return all, nil
 }
 
-// ReadOthers reads the other reports of a directory, in the order of their file names: of parts, of other control planes, and those during which
-// something happened.
-func ReadOthers(dir string, versions []string) ([]*Report, error) {
+// ReadOthers reads the other reports of a directory, in the order of their file names: of parts, of other control planes, of specs beyond the
+// conformance tests, and those during which something happened. Each failed spec beyond the conformance tests must have one of these explanations.
+func ReadOthers(dir string, versions []string, explanations []Explanation) ([]*Report, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
 		return nil, err
@@ -47,6 +48,12 @@ func ReadOthers(dir string, versions []string) ([]*Report, error) {
 		r, err := Read(file)
 		if err != nil {
 			return nil, err
+		}
+		if r.Beyond {
+			r.Explain(explanations)
+			if i := slices.IndexFunc(r.Specs, Spec.unexplained); i >= 0 {
+				return nil, fmt.Errorf("%s: no explanation why this spec failed: %s", file, r.Specs[i].Name)
+			}
 		}
 		all = append(all, r)
 	}
@@ -67,6 +74,9 @@ func Page(versions []string, reports, others []*Report) string {
 		}
 		reports[i].section(&out)
 	}
+	isBeyond := func(r *Report) bool { return r.Beyond && r.complete() }
+	writeBeyond(&out, slices.DeleteFunc(slices.Clone(others), func(r *Report) bool { return !isBeyond(r) }))
+	others = slices.DeleteFunc(slices.Clone(others), isBeyond)
 	if len(others) > 0 {
 		out.WriteString(othersHead)
 	}
@@ -78,23 +88,43 @@ func Page(versions []string, reports, others []*Report) string {
 
 // row is a row of the table of further runs.
 func (r *Report) row(out *strings.Builder) {
-	total := r.Rows()[len(r.Rows())-1]
-	passed := fmt.Sprintf("%d of %d", total.Passed, total.List)
-	if n := r.repeated(); n > 0 {
-		passed += fmt.Sprintf(", %d of them not at once", n)
+	specs := cmp.Or(r.Selection, "all")
+	if r.Beyond {
+		specs += ", beyond conformance"
 	}
-	fmt.Fprintf(out, "| %s | %s | %s, %s, %s | %s | %s | %s | %s, %s, %.0f minutes |\n",
-		cmp.Or(r.During, "nothing"), r.Version, cmp.Or(r.Availability, "SingleReplica"), cmp.Or(r.Access, "PublicAndPrivate"),
-		count(r.Workers, "worker")+" in "+count(r.Zones, "zone"), cmp.Or(r.Selection, "all"), passed,
+	fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s, %s, %.0f minutes |\n",
+		cmp.Or(r.During, "nothing"), r.Version, r.cluster(), specs, r.passed(),
 		summary(r.Events), r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes)
 	for _, s := range r.Specs {
 		if s.State == Failed {
-			fmt.Fprintf(out, "| | | | | failed | %s | |\n", s.Name)
+			fmt.Fprintf(out, "| | | | | failed | %s | |\n", explained(s))
 		}
 	}
 	for _, name := range r.NotRun {
 		fmt.Fprintf(out, "| | | | | not run | %s | |\n", name)
 	}
+}
+
+// cluster describes the hosted cluster.
+func (r *Report) cluster() string {
+	return fmt.Sprintf("%s, %s, %s in %s", cmp.Or(r.Availability, "SingleReplica"), cmp.Or(r.Access, "PublicAndPrivate"),
+		count(r.Workers, "worker"), count(r.Zones, "zone"))
+}
+
+// passed counts the specs that passed, and those that did not have to.
+func (r *Report) passed() string {
+	total := r.Rows()[len(r.Rows())-1]
+	text := fmt.Sprintf("%d of %d", total.Passed, total.List)
+	if n := r.repeated(); n > 0 {
+		text += fmt.Sprintf(", %d of them not at once", n)
+	}
+	if total.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped themselves", total.Skipped)
+	}
+	if total.Explained > 0 {
+		text += fmt.Sprintf(", %d failed and are explained", total.Explained)
+	}
+	return text
 }
 
 // repeated is the number of specs that passed after they had failed.
@@ -132,9 +162,14 @@ func (r *Report) section(out *strings.Builder) {
 	fmt.Fprintf(out, "**%d of %d** specs passed on %s, at commit %s, in %.0f minutes, on a hosted cluster with %s in %s.\n\n",
 		total.Passed, total.List, r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes, count(r.Workers, "worker"), count(r.Zones, "zone"))
 	out.WriteString(r.markdown())
+	r.writeMissing(out)
+}
+
+// writeMissing lists the specs that failed without a reason that is known, or did not run.
+func (r *Report) writeMissing(out *strings.Builder) {
 	var rest []string
 	for _, s := range r.Specs {
-		if s.State == Failed {
+		if s.unexplained() {
 			rest = append(rest, "failed: "+s.Name)
 		}
 	}
@@ -144,6 +179,89 @@ func (r *Report) section(out *strings.Builder) {
 	if len(rest) > 0 {
 		fmt.Fprintf(out, "\n```\n%s\n```\n", strings.Join(rest, "\n"))
 	}
+}
+
+// writeBeyond writes the section of specs beyond the conformance tests.
+func writeBeyond(out *strings.Builder, reports []*Report) {
+	out.WriteString(beyondHead)
+	if len(reports) == 0 {
+		out.WriteString("\nThey have not run yet.\n")
+	}
+	for _, r := range reports {
+		fmt.Fprintf(out, "\n### Kubernetes %s, beyond conformance\n\n", r.Version)
+		total := r.Rows()[len(r.Rows())-1]
+		fmt.Fprintf(out, "**%d of %d** specs passed, %d skipped themselves, and %d failed for a reason that is known", total.Passed, total.List, total.Skipped, total.Explained)
+		fmt.Fprintf(out, ": on %s, at commit %s, in %.0f minutes, on a hosted cluster (%s).\n\n",
+			r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes, r.cluster())
+		out.WriteString(r.markdown())
+		r.writeMissing(out)
+		r.writeFailures(out)
+		r.writeLeftOut(out)
+		r.writeSkipped(out)
+	}
+}
+
+// writeFailures writes the failed specs with their reasons.
+func (r *Report) writeFailures(out *strings.Builder) {
+	var reasons []string
+	specs := map[string][]string{}
+	for _, s := range r.Specs {
+		if s.State == Failed && s.Explanation != "" {
+			reasons = append(reasons, s.Explanation)
+			specs[s.Explanation] = append(specs[s.Explanation], cell(s.Name))
+		}
+	}
+	slices.Sort(reasons)
+	writeTable(out, "| failed specs | why |", slices.Compact(reasons), func(reason string) string {
+		return fmt.Sprintf("| %s | %s |", strings.Join(specs[reason], "<br>"), cell(reason))
+	})
+}
+
+// writeLeftOut writes the groups of specs that are left out.
+func (r *Report) writeLeftOut(out *strings.Builder) {
+	writeTable(out, "| left out | specs | why |", r.LeftOut, func(g LeftOut) string {
+		return fmt.Sprintf("| %s | %d | %s |", cell(g.Group), g.Specs, cell(g.Reason))
+	})
+}
+
+// writeSkipped counts the messages of specs that skipped themselves, the most frequent ones first.
+func (r *Report) writeSkipped(out *strings.Builder) {
+	counts := map[string]int{}
+	for _, s := range r.Specs {
+		if s.State == Skipped {
+			counts[firstLine(s.Message)]++
+		}
+	}
+	messages := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+	writeTable(out, "| skipped themselves | specs |", messages, func(message string) string {
+		return fmt.Sprintf("| %s | %d |", cell(message), counts[message])
+	})
+}
+
+// writeTable writes a table, unless it has no rows.
+func writeTable[T any](out *strings.Builder, head string, rows []T, line func(T) string) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s\n%s|\n", head, strings.Repeat("|---", strings.Count(head, "|")-1))
+	for _, row := range rows {
+		out.WriteString(line(row) + "\n")
+	}
+}
+
+// cell is a text in a cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(text)
+}
+
+// explained is the name of a failed spec, with the reason if it is known.
+func explained(s Spec) string {
+	if s.Explanation == "" {
+		return cell(s.Name)
+	}
+	return cell(s.Name + ": " + s.Explanation)
 }
 
 func count(n int, what string) string {
@@ -170,6 +288,19 @@ make conformance QUICK=1          # API machinery, apps, auth and network withou
 The tests are the programs of the version's own release. Their images are built from the same modules and from Debian packages, like all images
 of the lab: [decision 0077](../hack/decisions/0077-conformance.md) lists what differs.
 The lab is no certified product, and AWS is emulated: see [What has been run where](tested.md).
+`
+
+const beyondHead = `
+## Beyond conformance
+
+These are the other end-to-end tests of Kubernetes: of the SIGs API machinery, apps, auth, CLI, network, node and storage, those that run in parallel
+and need no feature that a cluster may lack. They test more than each cluster must have. Therefore a spec may skip itself, and groups that cannot pass in
+the lab are left out. A spec that fails needs an explanation, or the run fails.
+
+` + "```bash" + `
+make conformance BEYOND=1
+bin/conformance -beyond -focus sig-cli     # all flags of the conformance tests can be added
+` + "```" + `
 `
 
 const othersHead = `

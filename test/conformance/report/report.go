@@ -18,6 +18,8 @@ type Report struct {
 	Date   time.Time `json:"date"`
 	// Selection describes the selected part of the list; empty: all.
 	Selection string `json:"selection,omitempty"`
+	// Beyond is true if the specs are those beyond the conformance tests: see Beyond. They may skip themselves.
+	Beyond bool `json:"beyond,omitempty"`
 	// Workers and Zones are those of the hosted cluster.
 	Workers int `json:"workers"`
 	Zones   int `json:"zones"`
@@ -31,10 +33,14 @@ type Report struct {
 	Minutes float64 `json:"minutes"`
 	// Specs are the specs that ran, in the order of names.
 	Specs []Spec `json:"specs"`
-	// NotRun are the specs of the list that did not.
+	// NotRun are the wanted specs that did not.
 	NotRun []string `json:"notRun,omitempty"`
 	// Problems are failures outside of specs.
 	Problems []string `json:"problems,omitempty"`
+	// LeftOut are groups of specs that were not wanted, because they cannot pass here.
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
+	// Stale are parts of names of specs that have an explanation for a failure, and did not fail.
+	Stale []string `json:"stale,omitempty"`
 }
 
 // Add adds the specs of a report of ginkgo. A spec that is there already has the later result.
@@ -46,17 +52,17 @@ func (r *Report) Add(specs []Spec, problems []string) {
 	r.Problems = append(r.Problems, problems...)
 }
 
-// Compare sets NotRun to the wanted specs that did not run.
+// Compare sets NotRun to the wanted specs that did not run. A conformance test that skipped itself did not run.
 func (r *Report) Compare(wanted []string) {
 	slices.SortFunc(r.Specs, func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
 	ran := map[string]bool{}
 	for _, s := range r.Specs {
-		ran[s.Name] = s.State != Skipped
+		ran[s.Name] = r.Beyond || s.State != Skipped
 	}
 	r.NotRun = slices.DeleteFunc(slices.Sorted(slices.Values(wanted)), func(name string) bool { return ran[name] })
 }
 
-// Err is nil if all wanted specs passed. Otherwise it names those that did not.
+// Err is nil if all wanted specs passed, or failed for a reason that is known. Otherwise it names those that did not.
 func (r *Report) Err() error {
 	var lines []string
 	for _, problem := range r.Problems {
@@ -64,7 +70,7 @@ func (r *Report) Err() error {
 	}
 	messages := map[string]string{}
 	for _, s := range r.Specs {
-		if s.State == Failed {
+		if s.unexplained() {
 			lines = append(lines, "failed: "+s.Name+": "+firstLine(s.Message))
 		}
 		messages[s.Name] = s.Message

@@ -190,7 +190,7 @@ func TestPageHasFurtherRuns(t *testing.T) {
 	if err := errors.Join(r.Write(filepath.Join(dir, "1.36.3-deaths.json")), compared(t).Write(filepath.Join(dir, "1.36.3.json"))); err != nil {
 		t.Fatal(err)
 	}
-	others, err := ReadOthers(dir, versions)
+	others, err := ReadOthers(dir, versions, nil)
 	if err != nil || len(others) != 1 {
 		t.Fatalf("%d reports, %v", len(others), err)
 	}
@@ -210,6 +210,7 @@ func TestPageIsOfCompleteRuns(t *testing.T) {
 		"a quick run":              {Version: "1.36.3", Selection: "quick"},
 		"a run of another version": {Version: "1.35.4"},
 		"a run during deaths":      {Version: "1.36.3", During: "deaths"},
+		"a run of other specs":     {Version: "1.36.3", Beyond: true},
 	} {
 		dir := t.TempDir()
 		if err := r.Write(filepath.Join(dir, "1.36.3.json")); err != nil {

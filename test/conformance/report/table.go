@@ -13,7 +13,27 @@ import (
 type Row struct {
 	SIG                               string
 	List, Ran, Passed, Failed, NotRun int
-	Seconds                           float64
+	// Skipped are the specs that skipped themselves, Explained those that failed for a reason that is known. Both are only beyond the conformance tests.
+	Skipped, Explained int
+	Seconds            float64
+}
+
+// add counts a spec.
+func (r *Row) add(s Spec) {
+	r.List, r.Seconds = r.List+1, r.Seconds+s.Seconds
+	if s.State == Skipped {
+		r.Skipped++
+		return
+	}
+	r.Ran++
+	switch {
+	case s.State == Passed:
+		r.Passed++
+	case s.unexplained():
+		r.Failed++
+	default:
+		r.Explained++
+	}
 }
 
 // Rows are the SIGs in alphabetical order, and the total.
@@ -27,16 +47,11 @@ func (r *Report) Rows() []Row {
 		return rows[sig]
 	}
 	for _, s := range r.Specs {
-		if s.State == Skipped {
-			continue
+		if s.State == Skipped && !r.Beyond {
+			continue // it is among those that did not run
 		}
 		for _, row := range []*Row{of(s.Name), &total} {
-			row.List, row.Ran, row.Seconds = row.List+1, row.Ran+1, row.Seconds+s.Seconds
-			if s.State == Passed {
-				row.Passed++
-			} else {
-				row.Failed++
-			}
+			row.add(s)
 		}
 	}
 	for _, name := range r.NotRun {
@@ -51,22 +66,33 @@ func (r *Report) Rows() []Row {
 	return append(all, total)
 }
 
-var headings = []string{"SIG", "in the list", "ran", "passed", "failed", "not run", "seconds"}
+// headings are those of the columns.
+func (r *Report) headings() []string {
+	if r.Beyond {
+		return []string{"SIG", "selected", "passed", "skipped themselves", "failed, explained", "failed", "not run", "seconds"}
+	}
+	return []string{"SIG", "in the list", "ran", "passed", "failed", "not run", "seconds"}
+}
 
-func (r Row) cells() []string {
-	cells := []string{r.SIG}
-	for _, n := range []int{r.List, r.Ran, r.Passed, r.Failed, r.NotRun} {
+// cells are those of a row.
+func (r *Report) cells(row Row) []string {
+	counts := []int{row.List, row.Ran, row.Passed, row.Failed, row.NotRun}
+	if r.Beyond {
+		counts = []int{row.List, row.Passed, row.Skipped, row.Explained, row.Failed, row.NotRun}
+	}
+	cells := []string{row.SIG}
+	for _, n := range counts {
 		cells = append(cells, fmt.Sprint(n))
 	}
-	return append(cells, fmt.Sprintf("%.0f", r.Seconds))
+	return append(cells, fmt.Sprintf("%.0f", row.Seconds))
 }
 
 // Print prints the table as text.
 func (r *Report) Print(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, strings.Join(headings, "\t")+"\t")
+	fmt.Fprintln(w, strings.Join(r.headings(), "\t")+"\t")
 	for _, row := range r.Rows() {
-		fmt.Fprintln(w, strings.Join(row.cells(), "\t")+"\t")
+		fmt.Fprintln(w, strings.Join(r.cells(row), "\t")+"\t")
 	}
 	return w.Flush()
 }
@@ -75,10 +101,10 @@ func (r *Report) Print(to io.Writer) error {
 func (r *Report) markdown() string {
 	var out strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&out, "| %s |\n", strings.Join(cells, " | ")) }
-	line(headings)
-	fmt.Fprintf(&out, "|---%s|\n", strings.Repeat("|---", len(headings)-1))
+	line(r.headings())
+	fmt.Fprintf(&out, "|---%s|\n", strings.Repeat("|---", len(r.headings())-1))
 	for _, row := range r.Rows() {
-		line(row.cells())
+		line(r.cells(row))
 	}
 	return out.String()
 }

@@ -145,17 +145,23 @@ func versionOf(hc *hyperv1.HostedCluster) string {
 	return hc.Status.Version.History[0].Version
 }
 
-// nodesReady returns an error unless all workers are ready nodes without taints, and no pod of the system waits.
-func (r *run) nodesReady(ctx context.Context) error {
+// hostedClient is a client of the hosted cluster, whose requests are not limited.
+func (r *run) hostedClient(ctx context.Context) (client.Client, error) {
 	path, err := r.AdminKubeconfig(ctx, key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	hosted, err := client.New(config, client.Options{})
+	config.QPS = -1
+	return client.New(config, client.Options{})
+}
+
+// nodesReady returns an error unless all workers are ready nodes without taints, and no pod of the system waits.
+func (r *run) nodesReady(ctx context.Context) error {
+	hosted, err := r.hostedClient(ctx)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type options struct {
 	access         hyperv1.AWSEndpointAccessType
 	during         disturbance
 	beyond         bool
+	clusters       int // whose objects are made
 	dir            string
 	keep           bool
 }
@@ -88,6 +89,7 @@ func parse(args []string) (o options, page bool, err error) {
 	private := flags.Bool("private", false, "use a cluster whose API server is reached through PrivateLink only")
 	during := flags.String("during", "", "what happens to the control plane while specs run: "+strings.Join(disturbanceNames(), ", "))
 	flags.BoolVar(&o.beyond, "beyond", false, "run end-to-end tests beyond the conformance tests; each failure needs an explanation in report/explain.go")
+	flags.IntVar(&o.clusters, "objects", 0, fmt.Sprintf("make the API objects of that many small clusters in the hosted cluster before the specs run, %d for each", objectsPerCluster()))
 	flags.StringVar(&o.dir, "report", "", "directory for output and reports (default: bin/conformance-VERSION, with -beyond bin/conformance-VERSION-beyond)")
 	flags.BoolVar(&o.keep, "keep", false, "keep the lab and the hosted cluster, which the next run uses")
 	flags.BoolVar(&page, "page", false, "write docs/conformance.md from the reports in test/conformance/results, and do nothing else")
@@ -126,6 +128,9 @@ func parse(args []string) (o options, page bool, err error) {
 	}
 	if o.processes < 1 {
 		return o, page, fmt.Errorf("-processes is %d", o.processes)
+	}
+	if o.clusters < 0 {
+		return o, page, fmt.Errorf("-objects is %d", o.clusters)
 	}
 	o.workers = max(o.workers, o.zones)
 	return o, page, nil
@@ -213,10 +218,14 @@ func (r *run) test(ctx context.Context, root string, p plan) error {
 	if s.kubeconfig, s.addresses, err = r.hosted(ctx); err != nil {
 		return err
 	}
+	objects, err := r.makeObjects(ctx)
+	if err != nil {
+		return err
+	}
 	result := &report.Report{
 		Version: r.version, Commit: commit(ctx, root), Date: time.Now().UTC().Truncate(time.Second), Selection: r.selection.String(),
 		Workers: r.workers, Zones: r.zones, Availability: string(r.availability), Access: string(r.access), During: r.during.name,
-		Beyond: r.beyond, LeftOut: p.leftOut,
+		Beyond: r.beyond, LeftOut: p.leftOut, Objects: objects,
 	}
 	calm := func() ([]string, error) { return nil, nil }
 	if r.during.name != "" {

@@ -136,7 +136,7 @@ func TestTableBeyondHasSkippedAndExplainedSpecs(t *testing.T) {
 func TestPageHasTheSpecsBeyondConformance(t *testing.T) {
 	dir, versions := t.TempDir(), []string{"1.36.3"}
 	during := beyond()
-	during.During = "rotation"
+	during.During, during.Objects = "rotation", 30120
 	for file, r := range map[string]*Report{"1.36.3-beyond.json": beyond(), "1.36.3-rotation.json": during} {
 		if err := r.Write(filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func TestPageHasTheSpecsBeyondConformance(t *testing.T) {
 		"\n| [sig-cli] three \\| four | The nodes have no disk. |\n",
 		"\n| left out | specs | why |\n|---|---|---|\n| CSI drivers | 99 | No images. |\n",
 		"\n| Only supported for providers [gce] (not skeleton) | 1 |\n",
-		"| rotation | 1.36.3 | SingleReplica, PublicAndPrivate, 2 workers in 1 zone | all, beyond conformance | " +
+		"| rotation | 1.36.3 | SingleReplica, PublicAndPrivate, 2 workers in 1 zone, 30,120 objects | all, beyond conformance | " +
 			"1 of 3, 1 skipped themselves, 1 failed and are explained | ",
 		"| failed | [sig-cli] three \\| four: The nodes have no disk. |",
 	} {

@@ -25,7 +25,7 @@ func ReadAll(dir string, versions []string) ([]*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Version != version || r.Beyond || !r.complete() {
+		if r.Version != version || r.Beyond || r.Objects > 0 || !r.complete() {
 			return nil, fmt.Errorf("%s is not a complete run of the conformance tests of %s in which nothing else happened", file, version)
 		}
 		all = append(all, r)
@@ -107,8 +107,20 @@ func (r *Report) row(out *strings.Builder) {
 
 // cluster describes the hosted cluster.
 func (r *Report) cluster() string {
-	return fmt.Sprintf("%s, %s, %s in %s", cmp.Or(r.Availability, "SingleReplica"), cmp.Or(r.Access, "PublicAndPrivate"),
+	text := fmt.Sprintf("%s, %s, %s in %s", cmp.Or(r.Availability, "SingleReplica"), cmp.Or(r.Access, "PublicAndPrivate"),
 		count(r.Workers, "worker"), count(r.Zones, "zone"))
+	if r.Objects > 0 {
+		text += ", " + thousands(r.Objects) + " objects"
+	}
+	return text
+}
+
+// thousands is a number with commas.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
 // passed counts the specs that passed, and those that did not have to.
@@ -306,8 +318,8 @@ bin/conformance -beyond -focus sig-cli     # all flags of the conformance tests 
 const othersHead = `
 ## While something happens
 
-The same specs on other control planes, and while the control plane is changed or parts of it die. No spec may fail that passes at rest.
-When servers die abruptly, requests that they have are lost: most specs do not repeat a request, so a spec that fails runs again, twice at most. The spec of API
+The same specs on other control planes, in a hosted cluster with many objects, and while the control plane is changed or parts of it die. No spec may
+fail that passes at rest. When servers die abruptly, requests that they have are lost: most specs do not repeat a request, so a spec that fails runs again, twice at most. The spec of API
 chunking does not run then, because it ends the process of the tests.
 
 ` + "```bash" + `
@@ -316,6 +328,7 @@ bin/conformance -version 1.35.4 -during upgrade     # to the newest version
 bin/conformance -during rotation                    # of all certificates, again and again
 bin/conformance -highly-available -during deaths    # API servers, members of etcd and routers, one after the other
 bin/conformance -highly-available -during machines  # of the management cluster
+bin/conformance -objects 100                        # after 30,000 objects were made in the hosted cluster, as in 100 small clusters
 ` + "```" + `
 
 | what happens | version | cluster | specs | passed | events | run |

@@ -29,6 +29,8 @@ type Report struct {
 	// During is what happened to the control plane meanwhile, and Events are the completed events; empty: nothing.
 	During string   `json:"during,omitempty"`
 	Events []string `json:"events,omitempty"`
+	// Objects is the number of API objects that were made in the hosted cluster before the specs ran.
+	Objects int `json:"objects,omitempty"`
 	// Minutes is the time from the first spec to the last.
 	Minutes float64 `json:"minutes"`
 	// Specs are the specs that ran, in the order of names.

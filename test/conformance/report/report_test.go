@@ -211,6 +211,7 @@ func TestPageIsOfCompleteRuns(t *testing.T) {
 		"a run of another version": {Version: "1.35.4"},
 		"a run during deaths":      {Version: "1.36.3", During: "deaths"},
 		"a run of other specs":     {Version: "1.36.3", Beyond: true},
+		"a run with objects":       {Version: "1.36.3", Objects: 300},
 	} {
 		dir := t.TempDir()
 		if err := r.Write(filepath.Join(dir, "1.36.3.json")); err != nil {

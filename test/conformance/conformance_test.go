@@ -113,6 +113,30 @@ func TestDryRunListsTheSpecsThatTheFilterSelects(t *testing.T) {
 	}
 }
 
+func TestFailureBeyondConformanceNeedsAnExplanation(t *testing.T) {
+	const spec = "[sig-node] one"
+	conclude := func() (string, error) {
+		var out strings.Builder
+		r := &run{options: options{beyond: true, dir: t.TempDir()}, out: &out}
+		result := &report.Report{Beyond: true, Specs: []report.Spec{{Name: spec, State: report.Failed, Message: "timed out\nmore"}}}
+		err := r.conclude(result)
+		if written, readErr := report.Read(filepath.Join(r.dir, "conformance.json")); readErr != nil || len(written.Specs) != 1 {
+			t.Errorf("the report is %+v, %v", written, readErr)
+		}
+		return out.String(), err
+	}
+	known := report.Explanations
+	t.Cleanup(func() { report.Explanations = known })
+	report.Explanations = nil
+	if _, err := conclude(); err == nil || !strings.Contains(err.Error(), "failed: "+spec+": timed out") {
+		t.Errorf("without an explanation, the error is %v", err)
+	}
+	report.Explanations = []report.Explanation{{Specs: []string{spec}, Reason: "The nodes have no disk."}}
+	if out, err := conclude(); err != nil || !strings.Contains(out, "failed, explained: "+spec+": The nodes have no disk.\n") {
+		t.Errorf("with an explanation, the error is %v, and the output\n%s", err, out)
+	}
+}
+
 func TestFollowerCountsAndNamesSpecs(t *testing.T) {
 	var log, reported strings.Builder
 	f := &follower{log: &log, name: "parallel", total: 4, began: time.Now(), report: func(format string, args ...any) {

@@ -110,7 +110,7 @@ func (s *suite) do(ctx context.Context, p part) ([]report.Spec, []string, error)
 	f := &follower{log: log, name: p.name, total: p.specs, report: s.report, began: time.Now()}
 	cmd.Stdout, cmd.Stderr = f, f
 	stop := f.beat()
-	failed := cmd.Run()
+	failed := runGroup(cmd)
 	stop()
 	file, err := os.Open(results)
 	if err != nil {
@@ -123,6 +123,16 @@ func (s *suite) do(ctx context.Context, p part) ([]report.Spec, []string, error)
 		err = fmt.Errorf("ginkgo failed: %w\n%s", failed, f.tail())
 	}
 	return specs, problems, err
+}
+
+// runGroup runs a program that is the first of a process group, and ends what it leaves of that group: ginkgo leaves processes when it is interrupted
+// twice or killed.
+func runGroup(cmd *exec.Cmd) error {
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	}
+	return err
 }
 
 // unlessMissing is nil if a file does not exist.

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,5 +130,28 @@ func TestSuiteThatFailsWithoutAnExplanationIsAnError(t *testing.T) {
 				t.Errorf("the error is %v", err)
 			}
 		})
+	}
+}
+
+// A program that ends before those that it has started leaves none of them.
+func TestNoProcessOutlivesTheSuite(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	cmd := exec.Command("sh", "-c", "sleep 1000 & exit 3")
+	// The pipe is closed when the last process that has it ends.
+	cmd.ExtraFiles = []*os.File{write}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var failed *exec.ExitError
+	if err := errors.Join(runGroup(cmd), write.Close()); !errors.As(err, &failed) || failed.ExitCode() != 3 {
+		t.Fatalf("got %v, want the error of the program", err)
+	}
+	if err := read.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(read); err != nil {
+		t.Errorf("a process still runs: %v", err)
 	}
 }

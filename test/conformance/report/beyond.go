@@ -58,6 +58,12 @@ var groups = []group{
 		parts:  []string{"[DRA] control plane"},
 	},
 	{
+		name: "resize of running pods",
+		reason: "They test how the kubelet changes the control groups of a running pod, in all combinations. Most take one to four minutes of a node, together an " +
+			"hour, and the control plane has no part in them that other specs lack.",
+		parts: []string{"Pod InPlace Resize"},
+	},
+	{
 		name:   "connection tracking of the kernel",
 		reason: "They need the images distroless-iptables and regression-issue-74839, which are not built here.",
 		parts:  []string{"KubeProxy should set TCP CLOSE_WAIT timeout", "should not be vulnerable to the invalid conntrack state bug"},

@@ -268,12 +268,13 @@ func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(text)
 }
 
-// explained is the name of a failed spec, with the reason if it is known.
+// explained is the name of a failed spec with the reason, or else with its message.
 func explained(s Spec) string {
-	if s.Explanation == "" {
-		return cell(s.Name)
+	text := s.Name
+	if why := cmp.Or(s.Explanation, firstLine(s.Message)); why != "" {
+		text += ": " + why
 	}
-	return cell(s.Name + ": " + s.Explanation)
+	return cell(text)
 }
 
 func count(n int, what string) string {
@@ -319,8 +320,9 @@ const othersHead = `
 ## While something happens
 
 The same specs on other control planes, in a hosted cluster with many objects, and while the control plane is changed or parts of it die. No spec may
-fail that passes at rest. When servers die abruptly, requests that they have are lost: most specs do not repeat a request, so a spec that fails runs again, twice at most. The spec of API
-chunking does not run then, because it ends the process of the tests.
+fail that passes at rest. When servers die abruptly, requests that they have are lost: most specs do not repeat a request, so a spec that fails runs
+again, twice at most. One whose first run leaves an object with a fixed name cannot pass the second time ("already exists"). The spec of API chunking does
+not run then, because it ends the process of the tests.
 
 ` + "```bash" + `
 bin/conformance -highly-available -private

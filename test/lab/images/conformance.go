@@ -198,13 +198,13 @@ func busyboxShell(ctx context.Context, w *workshop) ([]file, error) {
 	return userland(ctx, w, file{path: "/bin/sh", text: busyboxSh, mode: 0o755})
 }
 
-// userland has the applets of busybox. wget is that of GNU: see busybox in table.go.
+// userland has the applets of busybox. wget is that of GNU: see busybox in table.go. printenv is, too, because busybox of Debian has none.
 func userland(ctx context.Context, w *workshop, sh file) ([]file, error) {
 	tree, err := w.conformance()
 	if err != nil {
 		return nil, err
 	}
-	programs := map[string]string{"/usr/bin/busybox": "/bin/busybox", "/usr/bin/bash": "/bin/bash", "/usr/bin/wget": ""}
+	programs := map[string]string{"/usr/bin/busybox": "/bin/busybox", "/usr/bin/bash": "/bin/bash", "/usr/bin/wget": "", "/usr/bin/printenv": ""}
 	applets, err := applets(ctx, filepath.Join(tree.root, "usr", "bin", "busybox"))
 	if err != nil {
 		return nil, err

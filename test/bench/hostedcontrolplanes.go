@@ -132,7 +132,7 @@ func atOnceRows(numbers ...int) (rows []report.Row) {
 }
 
 // startOfSeveral is what is known about the start of several control planes.
-const startOfSeveral = "as for the start of one. Known: two cores are busy all the time. The API servers of five hosted clusters need 22 CPU seconds, that of " +
+const startOfSeveral = "as for the start of one. Known: two cores are busy all the time. In a sample beside other work, the API servers of five hosted clusters needed 22 CPU seconds, that of " +
 	"the management cluster 18, containers 14, the control-plane-operators 6.5."
 
 func atOnceRow(n int, lives []labLife) report.Row {

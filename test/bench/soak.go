@@ -42,8 +42,8 @@ const (
 )
 
 // soakBesideWork is what is known about the growth.
-const soakBesideWork = "a run on a quiet machine is missing. In this one the machine did other work, not the same in both quarters, so that at the median sample " +
-	"another number of clusters existed: their metrics grew most. Nothing grows with the number of deleted clusters, of which goroutines, watches and objects would be left."
+const soakBesideWork = "nothing yet. In the run of 2026-11-26 the machine did other work, not the same in both quarters, and the metrics of living clusters grew " +
+	"most. A run on a quiet machine is missing."
 
 // soakSample is the state of the operator at a time. Calls are those since the last sample.
 type soakSample struct {

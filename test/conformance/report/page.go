@@ -308,7 +308,7 @@ const beyondHead = `
 
 These are the other end-to-end tests of Kubernetes: of the SIGs API machinery, apps, auth, CLI, network, node and storage, those that run in parallel
 and need no feature that a cluster may lack. They test more than each cluster must have. Therefore a spec may skip itself, and groups that cannot pass in
-the lab are left out. A spec that fails needs an explanation, or the run fails.
+the lab, or take too long, are left out. A spec that fails needs an explanation, or the run fails.
 
 ` + "```bash" + `
 make conformance BEYOND=1

@@ -39,7 +39,7 @@ type Report struct {
 	NotRun []string `json:"notRun,omitempty"`
 	// Problems are failures outside of specs.
 	Problems []string `json:"problems,omitempty"`
-	// LeftOut are groups of specs that were not wanted, because they cannot pass here.
+	// LeftOut are groups of specs that were not wanted: see beyond.go.
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
 	// Stale are parts of names of specs that have an explanation for a failure, and did not fail.
 	Stale []string `json:"stale,omitempty"`

@@ -13,12 +13,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/api/client/clientset"
 	"github.com/hosted-control-planes/hypershift/api/client/informers"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // The typed client works with the CRDs as installed: the fake of the client has neither field owners nor validation.
 func TestTypedClientAppliesAndInforms(t *testing.T) {
 	t.Parallel()
-	clients, err := clientset.NewForConfig(startServer(t, crdDirectory))
+	clients, err := clientset.NewForConfig(fixture.StartAPIServer(t, crdDirectory))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // TestObjectsStoredBeforeARuleStayUpdatable stores objects that the current rules reject, under a CRD without rules, and
@@ -13,7 +15,7 @@ import (
 // written, and the rules apply only to a change of the rejected value itself.
 func TestObjectsStoredBeforeARuleStayUpdatable(t *testing.T) {
 	t.Parallel()
-	cfg := startServer(t, laxCRDs(t))
+	cfg := fixture.StartAPIServer(t, laxCRDs(t))
 	c, err := client.New(cfg, client.Options{})
 	if err != nil {
 		t.Fatal(err)

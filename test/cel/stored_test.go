@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // defaults are the fields that the API server adds to spec, with everything inside of them. HyperShift has the same ones. A
@@ -30,7 +32,7 @@ var defaults = map[string][]string{
 // TestObjectsAreStoredAsTheyAreApplied applies the samples and manifests of HyperShift.
 func TestObjectsAreStoredAsTheyAreApplied(t *testing.T) {
 	t.Parallel()
-	c := strictClient(t, startServer(t, crdDirectory))
+	c := strictClient(t, fixture.StartAPIServer(t, crdDirectory))
 	files, err := filepath.Glob("testdata/applied/*.yaml")
 	if err != nil {
 		t.Fatal(err)

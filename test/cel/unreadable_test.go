@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // spoiled has a change of an object of each kind: a value that the Go type of its field cannot hold. The current CRD
@@ -57,7 +58,7 @@ var spoiled = map[string]struct {
 // completely, and the other one with the name of the unreadable field.
 func TestOneUnreadableObjectDoesNotHideTheOthers(t *testing.T) {
 	t.Parallel()
-	cfg := startServer(t, laxCRDs(t))
+	cfg := fixture.StartAPIServer(t, laxCRDs(t))
 	lax, err := client.New(cfg, client.Options{})
 	if err != nil {
 		t.Fatal(err)

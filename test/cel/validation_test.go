@@ -12,13 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // TestEveryRuleHasACase runs all cases on an API server, and then lists the rules of the CRDs that were not the reason for
 // any rejection.
 func TestEveryRuleHasACase(t *testing.T) {
 	t.Parallel()
-	c := strictClient(t, startServer(t, crdDirectory))
+	c := strictClient(t, fixture.StartAPIServer(t, crdDirectory))
 	refused := &refusals{}
 
 	t.Run("cases", func(t *testing.T) {

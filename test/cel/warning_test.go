@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 // warnings collects the warnings of the API server.
@@ -23,7 +25,7 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 // Kinds on which no controller acts are accepted with a warning, and no other kind has one.
 func TestKindsWithoutAControllerAreAcceptedWithAWarning(t *testing.T) {
 	t.Parallel()
-	cfg := startServer(t, crdDirectory)
+	cfg := fixture.StartAPIServer(t, crdDirectory)
 	for base, want := range map[string]string{
 		"hcpetcdbackup":                     "HCPEtcdBackup has no effect",
 		"certificatesigningrequestapproval": "CertificateSigningRequestApproval has no effect",

@@ -7,16 +7,13 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
@@ -125,18 +122,7 @@ func TestSpecsWaitUntilTheObjectsAreProcessed(t *testing.T) {
 
 // A real API server validates the objects.
 func TestObjectsAreValid(t *testing.T) {
-	env := &envtest.Environment{BinaryAssetsDirectory: fixture.Assets(t), ControlPlaneStartTimeout: time.Minute, UseExistingCluster: ptr.To(false)}
-	env.ControlPlane.GetAPIServer().Configure().Set("advertise-address", "192.0.2.1").Set("endpoint-reconciler-type", "none")
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Errorf("stopping the API server: %v", err)
-		}
-	})
-	config, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
+	config := fixture.StartAPIServer(t)
 	c, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)

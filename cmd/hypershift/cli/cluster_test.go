@@ -20,10 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
@@ -43,22 +41,7 @@ type managementCluster struct {
 
 func startManagementCluster(t *testing.T) *managementCluster {
 	t.Helper()
-	env := &envtest.Environment{
-		BinaryAssetsDirectory: fixture.Assets(t), CRDDirectoryPaths: []string{"../../../config/crd"}, ErrorIfCRDPathMissing: true,
-		ControlPlaneStartTimeout: time.Minute, UseExistingCluster: ptr.To(false),
-	}
-	env.ControlPlane.Etcd = &envtest.Etcd{}
-	env.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
-	env.ControlPlane.GetAPIServer().Configure().Set("advertise-address", "192.0.2.1").Set("endpoint-reconciler-type", "none")
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Errorf("stopping the API server: %v", err)
-		}
-	})
-	config, err := env.Start()
-	if err != nil {
-		t.Fatalf("starting the API server: %v", err)
-	}
+	config := fixture.StartAPIServer(t, "../../../config/crd")
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, hyperv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -66,6 +49,7 @@ func startManagementCluster(t *testing.T) *managementCluster {
 		}
 	}
 	m := &managementCluster{t: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	var err error
 	if m.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}

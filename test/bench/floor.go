@@ -316,8 +316,11 @@ func (b *labBench) liveManifests(ctx context.Context, n int) (seconds float64, e
 		}
 	}
 	for namespace, f := range floors {
-		if err := until(ctx, floorPatience, func(ctx context.Context) (bool, error) {
-			address := b.balancer(ctx, client.ObjectKey{Namespace: namespace, Name: "kube-apiserver"})
+		address := ""
+		if err := untilSeen(ctx, floorPatience, func(ctx context.Context) (bool, error) {
+			if address == "" {
+				address = b.balancer(ctx, client.ObjectKey{Namespace: namespace, Name: "kube-apiserver"})
+			}
 			return address != "" && ready(f.config(net.JoinHostPort(address, "443"))), nil
 		}); err != nil {
 			return 0, fmt.Errorf("%s: %w", namespace, err)
@@ -352,7 +355,7 @@ func (b *labBench) removeNamespace(ctx context.Context, name string) error {
 	if err := b.management.Delete(ctx, namespace); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	return until(ctx, floorPatience, func(ctx context.Context) (bool, error) {
+	return untilSeen(ctx, floorPatience, func(ctx context.Context) (bool, error) {
 		err := b.management.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
 		return err != nil && client.IgnoreNotFound(err) == nil, nil
 	})

@@ -98,16 +98,24 @@ func hostedControlPlanesAtOnce(ctx context.Context, l *labBench) ([]report.Row, 
 
 func atOnce(ctx context.Context, l *labBench, numbers ...int) (rows []report.Row, err error) {
 	for _, n := range numbers {
-		life, err := l.live(ctx, n, hyperv1.SingleReplica, time.Minute)
-		if err != nil {
-			return rows, err
-		}
+		rounds := 1
 		if n == withFloor {
-			if life.manifests, err = l.liveManifests(ctx, n); err != nil {
+			rounds = 3 // a ratio of two single starts says little
+		}
+		var lives []labLife
+		for range rounds {
+			life, err := l.live(ctx, n, hyperv1.SingleReplica, time.Minute)
+			if err != nil {
 				return rows, err
 			}
+			if n == withFloor {
+				if life.manifests, err = l.liveManifests(ctx, n); err != nil {
+					return rows, err
+				}
+			}
+			lives = append(lives, life)
 		}
-		rows = append(rows, atOnceRow(n, []labLife{life}))
+		rows = append(rows, atOnceRow(n, lives))
 	}
 	return rows, nil
 }
@@ -132,8 +140,8 @@ func atOnceRows(numbers ...int) (rows []report.Row) {
 }
 
 // startOfSeveral is what is known about the start of several control planes.
-const startOfSeveral = "as for the start of one. Known: two cores are busy all the time. In a sample beside other work, the API servers of five hosted clusters needed 22 CPU seconds, that of " +
-	"the management cluster 18, containers 14, the control-plane-operators 6.5."
+const startOfSeveral = "as for the start of one. Known: two cores are busy all the time. Of 80 CPU seconds, the API servers of five hosted clusters needed 24, that of " +
+	"the management cluster 15 for 2,800 requests, half of them by Kubernetes itself, kubelets and containers 12, the control-plane-operators 6.5, each etcd 1.2."
 
 func atOnceRow(n int, lives []labLife) report.Row {
 	life := last(lives)

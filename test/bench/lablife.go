@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -129,14 +128,14 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 	}
 	observed.mark("applied")
 	for _, hc := range all {
-		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.serves(ctx, hc), nil }); err != nil {
+		if err := b.awaitAPIServer(ctx, hc); err != nil {
 			return l, fmt.Errorf("%s: %w", hc, err)
 		}
 	}
 	l.ready = time.Since(began).Seconds()
 	observed.served()
 	for _, hc := range all {
-		if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, hc), nil }); err != nil {
+		if err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, hc), nil }); err != nil {
 			return l, fmt.Errorf("%s: %w", hc, err)
 		}
 	}
@@ -171,7 +170,7 @@ func (b *labBench) end(ctx context.Context, all []client.ObjectKey, l *labLife) 
 		}
 	}
 	for _, hc := range all {
-		err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+		err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
 			pods := &corev1.PodList{}
 			err := b.management.List(ctx, pods, client.InNamespace(controlPlane(hc)))
 			for _, p := range pods.Items {
@@ -187,7 +186,7 @@ func (b *labBench) end(ctx context.Context, all []client.ObjectKey, l *labLife) 
 	}
 	l.podsGone = time.Since(began).Seconds()
 	for _, hc := range all {
-		err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+		err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
 			return apierrors.IsNotFound(b.management.Get(ctx, hc, &hyperv1.HostedCluster{})), nil
 		})
 		if err != nil {
@@ -202,27 +201,22 @@ func controlPlane(hc client.ObjectKey) string {
 	return names.ControlPlaneNamespace(hc.Namespace, hc.Name)
 }
 
-// serves reports whether the published status says that the API server of a cluster is ready.
-func (b *labBench) serves(ctx context.Context, hc client.ObjectKey) bool {
-	path, err := b.AdminKubeconfig(ctx, hc)
-	if err != nil {
-		return false
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		return false
-	}
-	config.Timeout = time.Second
-	c, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return false
-	}
-	defer c.CloseIdleConnections()
-	resp, err := c.Get(config.Host + "/readyz")
-	if err != nil {
-		return false
-	}
-	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+// awaitAPIServer waits until the API server of a cluster says to its user that it is ready. The kubeconfig of the user is read once.
+func (b *labBench) awaitAPIServer(ctx context.Context, hc client.ObjectKey) error {
+	var config *rest.Config
+	return untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+		if config == nil {
+			path, err := b.AdminKubeconfig(ctx, hc)
+			if err != nil {
+				return false, nil // it is not published yet
+			}
+			if config, err = clientcmd.BuildConfigFromFlags("", path); err != nil {
+				return false, fmt.Errorf("reading %s: %w", path, err)
+			}
+			config.Timeout = time.Second
+		}
+		return ready(config), nil
+	})
 }
 
 // rolledOut reports whether all components of a cluster are complete.

@@ -91,7 +91,7 @@ func (b *labBench) livePool(ctx context.Context, hc *hyperv1.HostedCluster, pool
 		return life, err
 	}
 	ofPool := client.MatchingLabels{"pool": pool.Name}
-	if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+	if err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
 		nodes := &corev1.NodeList{}
 		if err := hosted.List(ctx, nodes, ofPool); err != nil || len(nodes.Items) != 1 {
 			return false, nil
@@ -114,12 +114,12 @@ func (b *labBench) livePool(ctx context.Context, hc *hyperv1.HostedCluster, pool
 			Containers:                    []corev1.Container{{Name: "pause", Image: b.Images["pause"]}},
 		},
 	}
-	if err := until(ctx, time.Minute, func(ctx context.Context) (bool, error) {
+	if err := untilSeen(ctx, time.Minute, func(ctx context.Context) (bool, error) {
 		return hosted.Create(ctx, pod) == nil, nil // there may be no ServiceAccount yet
 	}); err != nil {
 		return life, err
 	}
-	if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+	if err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
 		err := hosted.Get(ctx, client.ObjectKeyFromObject(pod), pod)
 		return err == nil && pod.Status.Phase == corev1.PodRunning, nil
 	}); err != nil {
@@ -130,7 +130,7 @@ func (b *labBench) livePool(ctx context.Context, hc *hyperv1.HostedCluster, pool
 	if err := errors.Join(hosted.Delete(ctx, pod), b.management.Delete(ctx, pool)); err != nil {
 		return life, err
 	}
-	if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+	if err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
 		nodes := &corev1.NodeList{}
 		if err := hosted.List(ctx, nodes, ofPool); err != nil || len(nodes.Items) != 0 {
 			return false, nil
@@ -164,7 +164,7 @@ func (b *labBench) single(ctx context.Context) (*hyperv1.HostedCluster, *account
 	if err := errors.Join(b.management.Patch(ctx, hc, client.MergeFrom(before)), b.management.Create(ctx, empty)); err != nil {
 		return nil, nil, err
 	}
-	if err := until(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, prepared.key), nil }); err != nil {
+	if err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, prepared.key), nil }); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", prepared.key, err)
 	}
 	return hc, prepared.customer, b.management.Get(ctx, prepared.key, hc)

@@ -41,9 +41,18 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 
 // until polls until done.
 func until(ctx context.Context, patience time.Duration, done func(context.Context) (bool, error)) error {
+	return poll(ctx, 20*time.Millisecond, patience, done)
+}
+
+// untilSeen polls an API server of the lab until done. It looks less often than until, because the answers need CPU of the machine that is measured.
+func untilSeen(ctx context.Context, patience time.Duration, done func(context.Context) (bool, error)) error {
+	return poll(ctx, 50*time.Millisecond, patience, done)
+}
+
+func poll(ctx context.Context, pause, patience time.Duration, done func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("timeout after %s", patience))
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		ok, err := done(ctx)

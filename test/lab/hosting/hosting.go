@@ -14,6 +14,8 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
@@ -58,6 +60,9 @@ type Hosting struct {
 
 	releasing sync.Mutex
 	releases  map[string]string // payloads by version, those that are pushed
+
+	connecting    sync.Mutex
+	administrator client.Client
 
 	options Options
 	root    string

@@ -64,7 +64,7 @@ func (h *Hosting) writeKubeconfig(config *clientcmdapi.Config, name string) (str
 
 // userKubeconfig returns the kubeconfig of a hosted cluster's user, and the addresses of the names in it.
 func (h *Hosting) userKubeconfig(ctx context.Context, hc client.ObjectKey) (*clientcmdapi.Config, map[string]string, error) {
-	c, err := client.New(h.Config, client.Options{})
+	c, err := h.management()
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding the kubeconfig of %s: %w", hc, err)
 	}
@@ -90,6 +90,18 @@ func (h *Hosting) userKubeconfig(ctx context.Context, hc client.ObjectKey) (*cli
 		}
 	}
 	return config, addresses, nil
+}
+
+// management returns the client of the administrator, always the same one: each new client asks for the kinds of the API again.
+func (h *Hosting) management() (client.Client, error) {
+	h.connecting.Lock()
+	defer h.connecting.Unlock()
+	if h.administrator != nil {
+		return h.administrator, nil
+	}
+	c, err := client.New(h.Config, client.Options{})
+	h.administrator = c
+	return c, err
 }
 
 // balancerOf is the address of the load balancer of a hosted cluster's API.

@@ -106,7 +106,6 @@ func (s *supervisor) startAPIServer(ctx context.Context) error {
 		"--proxy-client-cert-file=" + s.authority.cert("front-proxy"), "--proxy-client-key-file=" + s.authority.key("front-proxy"),
 		// The API server has a route to pods, but not to Services.
 		"--enable-aggregator-routing=true",
-		"--profiling=false",
 		"--audit-policy-file=" + policy, "--audit-log-path=" + s.path("logs", cluster.AuditLog),
 	}})
 }

@@ -42,6 +42,9 @@ type Network struct {
 	o        Options
 	internet *internet
 
+	// refreshing is held from a reading of the accounts until the network is as it says: an older one must not follow a newer one.
+	refreshing sync.Mutex
+
 	mu      sync.Mutex
 	now     awsemulator.Network
 	changed time.Time // when now was last different
@@ -99,6 +102,8 @@ func (n *Network) Refresh(ctx context.Context) error {
 }
 
 func (n *Network) refresh(ctx context.Context) (settled bool, err error) {
+	n.refreshing.Lock()
+	defer n.refreshing.Unlock()
 	read, err := n.o.Read(ctx)
 	if err != nil {
 		return false, err

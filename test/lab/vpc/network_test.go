@@ -632,3 +632,36 @@ func TestNothingStaysOfAVPC(t *testing.T) {
 		t.Error(w.vpcs)
 	}
 }
+
+// A reading of the accounts that takes long does not undo what a later one has found: a machine is added while others are.
+func TestTheLastReadingStays(t *testing.T) {
+	w := newWorld(t)
+	before, reading, release := w.aws, make(chan bool), make(chan bool)
+	w.customer("acme")
+	first := true
+	w.o.Read = func(context.Context) (*awsemulator.Network, error) {
+		found := w.aws
+		if first {
+			first, found = false, before
+			close(reading)
+			<-release
+		}
+		return &found, nil
+	}
+	older, newer := make(chan error, 1), make(chan error, 1)
+	go func() { older <- w.Refresh(t.Context()) }()
+	<-reading
+	go func() { newer <- w.Refresh(t.Context()) }()
+	select {
+	case err := <-newer:
+		newer <- err
+	case <-time.After(100 * time.Millisecond): // it waits for the older one
+	}
+	close(release)
+	if err := errors.Join(<-older, <-newer); err != nil {
+		t.Fatal(err)
+	}
+	if _, known := w.interfaceOf("acme-web"); !known {
+		t.Error("the network does not know an instance that it has seen")
+	}
+}

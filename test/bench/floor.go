@@ -10,11 +10,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -305,9 +307,7 @@ func (b *labBench) liveManifests(ctx context.Context, n int) (seconds float64, e
 		}
 	}
 	defer func() {
-		for namespace := range floors {
-			err = errors.Join(err, b.removeNamespace(context.WithoutCancel(ctx), namespace))
-		}
+		err = errors.Join(err, b.removeNamespaces(context.WithoutCancel(ctx), slices.Collect(maps.Keys(floors))))
 	}()
 	began := time.Now()
 	for namespace, f := range floors {
@@ -349,14 +349,18 @@ func (b *labBench) balancer(ctx context.Context, service client.ObjectKey) strin
 	return ""
 }
 
-// removeNamespace deletes a namespace and waits until it is gone.
-func (b *labBench) removeNamespace(ctx context.Context, name string) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if err := b.management.Delete(ctx, namespace); err != nil {
-		return client.IgnoreNotFound(err)
+// removeNamespaces deletes namespaces and waits until they are gone.
+func (b *labBench) removeNamespaces(ctx context.Context, all []string) error {
+	for _, name := range all {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := b.management.Delete(ctx, namespace); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting namespace %s: %w", name, err)
+		}
 	}
 	return untilSeen(ctx, floorPatience, func(ctx context.Context) (bool, error) {
-		err := b.management.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
-		return err != nil && client.IgnoreNotFound(err) == nil, nil
+		all = slices.DeleteFunc(all, func(name string) bool {
+			return apierrors.IsNotFound(b.management.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{}))
+		})
+		return len(all) == 0, nil
 	})
 }

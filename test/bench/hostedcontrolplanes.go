@@ -140,8 +140,9 @@ func atOnceRows(numbers ...int) (rows []report.Row) {
 }
 
 // startOfSeveral is what is known about the start of several control planes.
-const startOfSeveral = "as for the start of one. Known: two cores are busy all the time. Of 80 CPU seconds, the API servers of five hosted clusters needed 24, that of " +
-	"the management cluster 15 for 2,800 requests, half of them by Kubernetes itself, kubelets and containers 12, the control-plane-operators 6.5, each etcd 1.2."
+const startOfSeveral = "as for the start of one. Known: two cores are busy all the time, so each request to the management cluster takes 100 to 200 ms instead of 3. Of 80 CPU " +
+	"seconds, the API servers of five hosted clusters needed 24, that of the management cluster 15 for 2,800 requests, kubelets and containers 12, the control-plane-operators 6.5. " +
+	"A CPU profile of the API server of the management cluster shows no part above 16 %: HTTP/2, garbage collection, managed fields and authentication need about as much each."
 
 func atOnceRow(n int, lives []labLife) report.Row {
 	life := last(lives)

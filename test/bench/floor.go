@@ -349,18 +349,24 @@ func (b *labBench) balancer(ctx context.Context, service client.ObjectKey) strin
 	return ""
 }
 
-// removeNamespaces deletes namespaces and waits until they are gone.
-func (b *labBench) removeNamespaces(ctx context.Context, all []string) error {
+// removeNamespaces deletes namespaces and waits until they are gone. One that cannot be deleted does not keep the others.
+func (b *labBench) removeNamespaces(ctx context.Context, all []string) (err error) {
+	var left []string
 	for _, name := range all {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if err := b.management.Delete(ctx, namespace); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting namespace %s: %w", name, err)
+		switch failed := b.management.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); {
+		case failed == nil:
+			left = append(left, name)
+		case !apierrors.IsNotFound(failed):
+			err = errors.Join(err, fmt.Errorf("deleting namespace %s: %w", name, failed))
 		}
 	}
-	return untilSeen(ctx, floorPatience, func(ctx context.Context) (bool, error) {
-		all = slices.DeleteFunc(all, func(name string) bool {
+	if timeout := untilSeen(ctx, floorPatience, func(ctx context.Context) (bool, error) {
+		left = slices.DeleteFunc(left, func(name string) bool {
 			return apierrors.IsNotFound(b.management.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{}))
 		})
-		return len(all) == 0, nil
-	})
+		return len(left) == 0, nil
+	}); timeout != nil {
+		err = errors.Join(err, fmt.Errorf("waiting for the deletion of the namespaces %s: %w", strings.Join(left, ", "), timeout))
+	}
+	return err
 }

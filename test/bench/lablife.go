@@ -201,15 +201,17 @@ func controlPlane(hc client.ObjectKey) string {
 	return names.ControlPlaneNamespace(hc.Namespace, hc.Name)
 }
 
-// awaitAPIServer waits until the API server of a cluster says to its user that it is ready. The kubeconfig of the user is read once.
+// awaitAPIServer waits until /readyz of a cluster answers 200 to its user. The kubeconfig of the user is read once.
 func (b *labBench) awaitAPIServer(ctx context.Context, hc client.ObjectKey) error {
 	var config *rest.Config
-	return untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+	var unpublished error
+	err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
 		if config == nil {
-			path, err := b.AdminKubeconfig(ctx, hc)
-			if err != nil {
-				return false, nil // it is not published yet
+			var path string
+			if path, unpublished = b.AdminKubeconfig(ctx, hc); unpublished != nil {
+				return false, nil
 			}
+			var err error
 			if config, err = clientcmd.BuildConfigFromFlags("", path); err != nil {
 				return false, fmt.Errorf("reading %s: %w", path, err)
 			}
@@ -217,6 +219,10 @@ func (b *labBench) awaitAPIServer(ctx context.Context, hc client.ObjectKey) erro
 		}
 		return ready(config), nil
 	})
+	if err != nil {
+		return errors.Join(err, unpublished)
+	}
+	return nil
 }
 
 // rolledOut reports whether all components of a cluster are complete.

@@ -74,8 +74,33 @@ const (
 	rereading = 5 * time.Second
 )
 
-// disturb makes events happen until the returned function is called. It returns what happened, and an error if an event failed or none was completed.
-func (r *run) disturb(ctx context.Context, management client.Client) func() ([]string, error) {
+// A commotion are the events of a run.
+type commotion struct {
+	// first is closed when an event was completed, or none will be.
+	first <-chan struct{}
+	// stop ends them. It returns what happened, and an error if an event failed or none was completed.
+	stop func() ([]string, error)
+}
+
+// calm has no events.
+func calm() commotion {
+	first := make(chan struct{})
+	close(first)
+	return commotion{first: first, stop: func() ([]string, error) { return nil, nil }}
+}
+
+// awaited is true while there was no event, and may still be one.
+func (c commotion) awaited() bool {
+	select {
+	case <-c.first:
+		return false
+	default:
+		return true
+	}
+}
+
+// disturb makes events happen until they are stopped.
+func (r *run) disturb(ctx context.Context, management client.Client) commotion {
 	d := &disruption.Disruptor{
 		Management: management, Machines: r.Lab, Release: r.Release, Older: r.version, Newer: images.Versions[0], Off: machineOff,
 	}
@@ -83,7 +108,12 @@ func (r *run) disturb(ctx context.Context, management client.Client) func() ([]s
 	var happened []string
 	var failure error
 	var background sync.WaitGroup
-	background.Go(func() { happened, failure = r.happen(ctx, d) })
+	first := make(chan struct{})
+	completed := sync.OnceFunc(func() { close(first) })
+	background.Go(func() {
+		defer completed()
+		happened, failure = r.happen(ctx, d, completed)
+	})
 	background.Go(func() {
 		for pause(ctx, rereading) {
 			if _, _, err := r.UserKubeconfig(ctx, key); err != nil && ctx.Err() == nil {
@@ -91,18 +121,18 @@ func (r *run) disturb(ctx context.Context, management client.Client) func() ([]s
 			}
 		}
 	})
-	return func() ([]string, error) {
+	return commotion{first: first, stop: func() ([]string, error) {
 		stop()
 		background.Wait()
 		if failure == nil && len(happened) == 0 {
 			failure = fmt.Errorf("no event of %q was completed while specs ran", r.during.name)
 		}
 		return happened, failure
-	}
+	}}
 }
 
-// happen makes the events until ctx ends, and describes those that were completed.
-func (r *run) happen(ctx context.Context, d *disruption.Disruptor) (happened []string, _ error) {
+// happen makes the events until ctx ends, calls completed after each, and describes those that were completed.
+func (r *run) happen(ctx context.Context, d *disruption.Disruptor, completed func()) (happened []string, _ error) {
 	for {
 		for _, event := range r.during.events {
 			if !pause(ctx, eventPause) {
@@ -118,6 +148,7 @@ func (r *run) happen(ctx context.Context, d *disruption.Disruptor) (happened []s
 			}
 			happened = append(happened, event.Name+": "+text)
 			r.report("ended: %s: %s", event.Name, text)
+			completed()
 		}
 		if r.during.once {
 			return happened, nil

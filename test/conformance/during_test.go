@@ -37,7 +37,11 @@ func TestEventsHappenUntilTheSpecsHaveEnded(t *testing.T) {
 		r, begun := during(disturbance{name: "both", events: two()}, nil)
 		ctx, end := context.WithTimeout(t.Context(), 3*(time.Minute+eventPause)+eventPause+time.Second)
 		defer end()
-		happened, err := r.happen(ctx, nil)
+		completed := 0
+		happened, err := r.happen(ctx, nil, func() { completed++ })
+		if completed != 3 {
+			t.Errorf("%d events were completed, want 3", completed)
+		}
 		if want := []string{"first: it happened", "second: it happened", "first: it happened"}; err != nil || !slices.Equal(happened, want) {
 			t.Errorf("%q happened, %v", happened, err)
 		}
@@ -45,6 +49,28 @@ func TestEventsHappenUntilTheSpecsHaveEnded(t *testing.T) {
 			t.Errorf("%q began", *begun)
 		}
 	})
+}
+
+func TestCommotionIsAwaitedUntilTheFirstEvent(t *testing.T) {
+	first := make(chan struct{})
+	c := commotion{first: first}
+	if !c.awaited() {
+		t.Error("no event was completed, and none is awaited")
+	}
+	close(first)
+	if c.awaited() {
+		t.Error("an event was completed, and it is awaited")
+	}
+	if events, err := calm().stop(); calm().awaited() || len(events) > 0 || err != nil {
+		t.Errorf("without events, some are awaited, or there are %q, %v", events, err)
+	}
+}
+
+func TestLaterRoundHasItsOwnFiles(t *testing.T) {
+	p := part{name: "parallel"}
+	if one, two := p.of(1).name, p.of(2).name; one != "parallel" || two != "parallel-2" {
+		t.Errorf("the rounds are %s and %s", one, two)
+	}
 }
 
 func TestSpecsThatEndTheProcessDoNotRunWhenServersDie(t *testing.T) {
@@ -60,7 +86,7 @@ func TestSpecsThatEndTheProcessDoNotRunWhenServersDie(t *testing.T) {
 func TestUpgradeHappensOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, begun := during(disturbance{name: "once", events: two()[:1], once: true}, nil)
-		if happened, err := r.happen(t.Context(), nil); err != nil || len(happened) != 1 || len(*begun) != 1 {
+		if happened, err := r.happen(t.Context(), nil, func() {}); err != nil || len(happened) != 1 || len(*begun) != 1 {
 			t.Errorf("%q happened, %v", happened, err)
 		}
 	})
@@ -69,7 +95,7 @@ func TestUpgradeHappensOnce(t *testing.T) {
 func TestFailedEventIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := during(disturbance{name: "both", events: two()}, errors.New("the pod is not replaced"))
-		if happened, err := r.happen(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "first: the pod is not replaced") || len(happened) > 0 {
+		if happened, err := r.happen(t.Context(), nil, func() {}); err == nil || !strings.Contains(err.Error(), "first: the pod is not replaced") || len(happened) > 0 {
 			t.Errorf("%q happened, %v", happened, err)
 		}
 	})

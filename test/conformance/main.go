@@ -227,27 +227,33 @@ func (r *run) test(ctx context.Context, root string, p plan) error {
 		Workers: r.workers, Zones: r.zones, Availability: string(r.availability), Access: string(r.access), During: r.during.name,
 		Beyond: r.beyond, LeftOut: p.leftOut, Objects: objects,
 	}
-	calm := func() ([]string, error) { return nil, nil }
+	events := calm()
 	if r.during.name != "" {
 		management, err := r.management()
 		if err != nil {
 			return err
 		}
-		calm = r.disturb(ctx, management)
+		events = r.disturb(ctx, management)
 	}
 	began := time.Now()
-	for _, part := range parts(r.options, p) {
-		specs, problems, err := s.do(ctx, part)
-		result.Add(specs, problems)
-		if ctx.Err() != nil {
-			_, _ = calm()
-			return context.Cause(ctx)
+	for round := 1; round == 1 || events.awaited(); round++ {
+		if round > 1 {
+			r.report("no event has been completed yet: round %d of the specs begins", round)
+			result.Rounds = round
 		}
-		if err != nil {
-			result.Add(nil, []string{err.Error()})
+		for _, part := range parts(r.options, p) {
+			specs, problems, err := s.do(ctx, part.of(round))
+			result.Add(specs, problems)
+			if ctx.Err() != nil {
+				_, _ = events.stop()
+				return context.Cause(ctx)
+			}
+			if err != nil {
+				result.Add(nil, []string{err.Error()})
+			}
 		}
 	}
-	if result.Events, err = calm(); err != nil {
+	if result.Events, err = events.stop(); err != nil {
 		result.Add(nil, []string{err.Error()})
 	}
 	result.Minutes = float64(time.Since(began).Round(6*time.Second)) / float64(time.Minute)

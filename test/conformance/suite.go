@@ -55,6 +55,14 @@ func parts(o options, p plan) []part {
 	return slices.DeleteFunc([]part{parallel, serial}, func(p part) bool { return p.specs == 0 })
 }
 
+// of is the part in a round of the specs: a later round does not overwrite the output of an earlier one.
+func (p part) of(round int) part {
+	if round > 1 {
+		p.name = fmt.Sprintf("%s-%d", p.name, round)
+	}
+	return p
+}
+
 // beyondPart has the specs beyond the conformance tests.
 func beyondPart(o options, p plan) part {
 	all := part{name: "beyond", processes: o.processes, filter: report.BeyondFilter, skip: p.skip, specs: len(p.wanted)}

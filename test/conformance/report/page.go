@@ -130,6 +130,9 @@ func (r *Report) passed() string {
 	if n := r.repeated(); n > 0 {
 		text += fmt.Sprintf(", %d of them not at once", n)
 	}
+	if r.Rounds > 1 {
+		text += fmt.Sprintf(", in each of %d rounds", r.Rounds)
+	}
 	if total.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped themselves", total.Skipped)
 	}

@@ -31,6 +31,8 @@ type Report struct {
 	Events []string `json:"events,omitempty"`
 	// Objects is the number of API objects that were made in the hosted cluster before the specs ran.
 	Objects int `json:"objects,omitempty"`
+	// Rounds is how often the specs ran, until an event was completed; 0: once.
+	Rounds int `json:"rounds,omitempty"`
 	// Minutes is the time from the first spec to the last.
 	Minutes float64 `json:"minutes"`
 	// Specs are the specs that ran, in the order of names.
@@ -45,11 +47,18 @@ type Report struct {
 	Stale []string `json:"stale,omitempty"`
 }
 
-// Add adds the specs of a report of ginkgo. A spec that is there already has the later result.
+// Add adds the specs of a report of ginkgo. A spec that has run before has the later result, unless it
+// failed.
 func (r *Report) Add(specs []Spec, problems []string) {
 	for _, s := range specs {
-		r.Specs = slices.DeleteFunc(r.Specs, func(before Spec) bool { return before.Name == s.Name })
-		r.Specs = append(r.Specs, s)
+		same := func(before Spec) bool { return before.Name == s.Name }
+		if i := slices.IndexFunc(r.Specs, same); i >= 0 {
+			if r.Specs[i].State == Failed {
+				continue
+			}
+			s.Attempts = max(s.Attempts, r.Specs[i].Attempts)
+		}
+		r.Specs = append(slices.DeleteFunc(r.Specs, same), s)
 	}
 	r.Problems = append(r.Problems, problems...)
 }

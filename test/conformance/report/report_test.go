@@ -148,13 +148,14 @@ func TestErrorNamesAllSpecsThatDidNotPass(t *testing.T) {
 	}
 }
 
-func TestLaterResultOfASpecCounts(t *testing.T) {
+func TestSpecThatFailedOnceHasFailed(t *testing.T) {
 	r := &Report{}
-	r.Add([]Spec{{Name: "one", State: Failed}, {Name: "two", State: Passed}}, nil)
-	r.Add([]Spec{{Name: "one", State: Passed}}, nil)
-	r.Compare([]string{"one", "two"})
-	if len(r.Specs) != 2 || r.Err() != nil {
-		t.Errorf("got %+v, %v", r.Specs, r.Err())
+	r.Add([]Spec{{Name: "one", State: Failed}, {Name: "two", State: Passed, Attempts: 2}, {Name: "three", State: Skipped}, {Name: "four", State: Passed}}, nil)
+	r.Add([]Spec{{Name: "one", State: Passed}, {Name: "two", State: Passed}, {Name: "three", State: Passed}, {Name: "four", State: Failed}}, nil)
+	r.Compare([]string{"one", "two", "three", "four"})
+	want := []Spec{{Name: "four", State: Failed}, {Name: "one", State: Failed}, {Name: "three", State: Passed}, {Name: "two", State: Passed, Attempts: 2}}
+	if !reflect.DeepEqual(r.Specs, want) {
+		t.Errorf("got %+v", r.Specs)
 	}
 }
 

@@ -33,23 +33,23 @@ var soakDuration = flag.Duration("duration", 2*time.Hour, "how long the section 
 const (
 	// soakUsers is how many users make and delete clusters at the same time.
 	soakUsers = 4
+	// soakQuarters is how often they stop: what grows without clusters has leaked.
+	soakQuarters = 4
+	// soakRest is how long they stop. The samples of its first soakSettling, in which caches see the last deletions, do not count.
+	soakRest, soakSettling = time.Minute, 15 * time.Second
 	// soakInterval is the time between two samples.
 	soakInterval = 5 * time.Second
 	// soakEnd is the namespace whose creation ends the measured process.
 	soakEnd = "soak-end"
-	// flat is the growth in percent that counts as none: medians of two quarters differ by chance.
+	// flat is the growth in percent that counts as none: two medians differ by chance.
 	flat = 5
 )
 
-// soakBesideWork is what is known about the growth.
-const soakBesideWork = "nothing yet. In the run of 2026-11-26 the machine did other work, not the same in both quarters, and the metrics of living clusters grew " +
-	"most. A run on a quiet machine is missing."
-
 // soakSample is the state of the operator at a time. Calls are those since the last sample.
 type soakSample struct {
-	At                                        time.Time
-	Heap, Anonymous                           float64 // MB
-	Goroutines, Watches, Series, Calls, Cycle float64
+	At                                 time.Time
+	Heap, Anonymous                    float64 // MB
+	Goroutines, Watches, Series, Calls float64
 }
 
 // soaked is what the measured process returns.
@@ -59,11 +59,17 @@ type soaked struct {
 	Left []string
 }
 
+// A soakQuarter is a time in which clusters are made and deleted, from Began to Rested, and a rest until Ended.
+type soakQuarter struct {
+	Began, Rested, Ended time.Time
+	Cycles               int
+}
+
 // soakResult is the result of the section.
 type soakResult struct {
 	soaked
-	Hours  float64
-	Cycles int
+	Hours    float64
+	Quarters []soakQuarter
 }
 
 // soak makes and deletes clusters and pools without pause, while the operator runs in another process.
@@ -76,7 +82,7 @@ func soak(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r soakResult
+	r := soakResult{Hours: soakDuration.Hours()}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ended := make(chan error, 1)
@@ -93,12 +99,9 @@ func soak(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	ends, err := churn(ctx, admin, *soakDuration)
-	if err != nil {
+	if r.Quarters, err = quarters(ctx, admin); err != nil {
 		return nil, err
 	}
-	r.Hours, r.Cycles = soakDuration.Hours(), len(ends)
 	after, err := leftObjects(ctx, admin)
 	if err != nil {
 		return nil, err
@@ -115,144 +118,139 @@ func soak(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 		}
 	}
 	slices.Sort(r.Left)
-	r.Samples = within(r.Samples, began, began.Add(*soakDuration))
-	for i := range r.Samples {
-		r.Samples[i].Cycle = endedSince(ends, r.Samples, i)
-	}
-	if err := r.check(); err != nil {
-		return nil, err
-	}
 	return soakRows([]soakResult{r}), nil
 }
 
-// check returns an error if the time was too short for a comparison.
-func (r soakResult) check() error {
-	for i, samples := range r.quarters() {
-		ended := 0.0
-		for _, s := range samples {
-			ended += s.Cycle
+// quarters makes and deletes clusters for soakDuration, and lets the operator rest after each quarter.
+func quarters(ctx context.Context, admin client.Client) (all []soakQuarter, err error) {
+	for i := range soakQuarters {
+		q := soakQuarter{Began: time.Now()}
+		if q.Cycles, err = churn(ctx, admin, i+1, *soakDuration/soakQuarters-soakRest); err != nil {
+			return nil, err
 		}
-		if ended == 0 {
-			return fmt.Errorf("no cluster was deleted in the %s quarter of %.1f minutes, so there is nothing to compare: set a longer -duration",
-				[]string{"first", "last"}[i], 60*r.Hours)
+		q.Rested = time.Now()
+		if err := pause(ctx, soakRest); err != nil {
+			return nil, err
 		}
+		q.Ended = time.Now()
+		all = append(all, q)
 	}
-	return nil
+	return all, nil
 }
 
 // within are the samples of a time.
-func within(all []soakSample, from, to time.Time) []soakSample {
-	return slices.DeleteFunc(all, func(s soakSample) bool { return s.At.Before(from) || s.At.After(to) })
+func (r soakResult) within(from, to time.Time) (some []soakSample) {
+	for _, s := range r.Samples {
+		if !s.At.Before(from) && !s.At.After(to) {
+			some = append(some, s)
+		}
+	}
+	return some
 }
 
-// endedSince is the number of ends between the last sample and this one.
-func endedSince(ends []time.Time, samples []soakSample, i int) (n float64) {
-	for _, end := range ends {
-		if !end.After(samples[i].At) && (i == 0 || end.After(samples[i-1].At)) {
-			n++
-		}
+// atRest is the median of a value at rest, after the quarter.
+func (r soakResult) atRest(q soakQuarter, value func(soakSample) float64) float64 {
+	return median(values(r.within(q.Rested.Add(soakSettling), q.Ended), value))
+}
+
+// callsOf are the AWS calls of the quarter for each of its clusters.
+func (r soakResult) callsOf(q soakQuarter) (calls float64) {
+	for _, s := range r.within(q.Began, q.Ended) {
+		calls += s.Calls
+	}
+	return calls / float64(q.Cycles)
+}
+
+// peak is the highest anonymous memory, at rest or not, in MB.
+func (r soakResult) peak() (most float64) {
+	for _, s := range r.Samples {
+		most = max(most, s.Anonymous)
+	}
+	return most
+}
+
+func (r soakResult) cycles() (n int) {
+	for _, q := range r.Quarters {
+		n += q.Cycles
 	}
 	return n
 }
 
-// quarters are the samples of the first and of the last quarter.
-func (r soakResult) quarters() [2][]soakSample {
-	n := len(r.Samples) / 4
-	return [2][]soakSample{r.Samples[:n], r.Samples[len(r.Samples)-n:]}
-}
-
-// medians are those of a value in the first and in the last quarter.
-func (r soakResult) medians(value func(soakSample) float64) (first, last float64) {
-	q := r.quarters()
-	return median(values(q[0], value)), median(values(q[1], value))
-}
-
-// growth is the difference of the medians, in percent of the first one.
-func (r soakResult) growth(value func(soakSample) float64) float64 {
-	first, last := r.medians(value)
-	if first == last {
-		return 0 // also of nothing
+// growth is the difference of a value after the first and after the last quarter, in percent of the first one.
+func (r soakResult) growth(of func(soakQuarter) float64) float64 {
+	before, after := of(r.Quarters[0]), of(last(r.Quarters))
+	switch {
+	case before == after:
+		return 0
+	case before == 0:
+		return 100 // anything is growth
 	}
-	return 100 * (last - first) / first
-}
-
-// callsPerCycle are the AWS calls for each cluster, in the first and in the last quarter.
-func (r soakResult) callsPerCycle() (first, last float64) {
-	sum := func(all []soakSample) float64 {
-		calls, cycles := 0.0, 0.0
-		for _, s := range all {
-			calls, cycles = calls+s.Calls, cycles+s.Cycle
-		}
-		return calls / cycles
-	}
-	q := r.quarters()
-	return sum(q[0]), sum(q[1])
+	return 100 * (after - before) / before
 }
 
 func soakRows(all []soakResult) []report.Row {
-	r := last(all)
-	growth := func(name string, value func(soakSample) float64, unit string) report.Figure {
-		f := report.Within("growth of "+name, flat, "%", values(all, func(r soakResult) float64 { return r.growth(value) })...).WhatWasTried(soakBesideWork)
-		if len(all) > 0 {
-			first, last := r.medians(value)
-			f = f.WithDetail("from %s to %s%s", report.Number(first), report.Number(last), unit)
+	growth := func(name, unit string, of func(soakResult, soakQuarter) float64) report.Figure {
+		f := report.Within("growth of "+name, flat, "%", values(all, func(r soakResult) float64 {
+			return r.growth(func(q soakQuarter) float64 { return of(r, q) })
+		})...).WhatWasTried("nothing yet.")
+		if len(all) == 0 {
+			return f
 		}
-		return f
+		var each []string
+		r := last(all)
+		for _, q := range r.Quarters {
+			each = append(each, report.Number(of(r, q))+unit)
+		}
+		return f.WithDetail("by quarter: %s", strings.Join(each, ", "))
 	}
-	calls := report.Within("growth of AWS calls for each cluster", flat, "%", values(all, func(r soakResult) float64 {
-		first, last := r.callsPerCycle()
-		return 100 * (last - first) / first
-	})...).WhatWasTried(soakBesideWork)
-	if len(all) > 0 {
-		first, last := r.callsPerCycle()
-		calls = calls.WithDetail("from %s to %s", report.Number(first), report.Number(last))
+	rest := func(name, unit string, value func(soakSample) float64) report.Figure {
+		return growth(name, unit, func(r soakResult, q soakQuarter) float64 { return r.atRest(q, value) })
 	}
+	left := last(all).Left
 	return []report.Row{{
 		What: "clusters and pools are made and deleted without pause",
-		Note: fmt.Sprintf("%d users at the same time; each makes a cluster with two pools, adds a pool, removes one, and deletes the cluster. The growth is that of the median from the "+
-			"first to the last quarter", soakUsers),
+		Note: fmt.Sprintf("%d users at the same time; each makes a cluster with two pools, adds a pool, removes one, and deletes the cluster. After each quarter of the time they stop, "+
+			"and the operator rests for %.0f s; values are the medians of its rest. The growth is that from the first to the last quarter", soakUsers, soakRest.Seconds()),
 		Figures: []report.Figure{
 			report.Info("duration", "hours", values(all, func(r soakResult) float64 { return r.Hours })...),
-			report.Info("clusters made and deleted", "", values(all, func(r soakResult) float64 { return float64(r.Cycles) })...),
-			growth("the heap in use", func(s soakSample) float64 { return s.Heap }, " MB"),
-			growth("anonymous memory", func(s soakSample) float64 { return s.Anonymous }, " MB"),
-			growth("goroutines", func(s soakSample) float64 { return s.Goroutines }, ""),
-			growth("watches of the API server", func(s soakSample) float64 { return s.Watches }, ""),
-			growth("metrics about clusters and pools", func(s soakSample) float64 { return s.Series }, ""),
-			calls,
+			report.Info("clusters made and deleted", "", values(all, func(r soakResult) float64 { return float64(r.cycles()) })...),
+			rest("the heap in use", " MB", func(s soakSample) float64 { return s.Heap }),
+			rest("anonymous memory", " MB", func(s soakSample) float64 { return s.Anonymous }),
+			report.Info("highest anonymous memory", "MB", values(all, soakResult.peak)...),
+			rest("goroutines", "", func(s soakSample) float64 { return s.Goroutines }),
+			rest("watches of the API server", "", func(s soakSample) float64 { return s.Watches }),
+			rest("metrics about clusters and pools", "", func(s soakSample) float64 { return s.Series }),
+			growth("AWS calls for each cluster", "", soakResult.callsOf),
 			report.Within("leftovers", 0, "", values(all, func(r soakResult) float64 { return float64(len(r.Left)) })...).
-				WithDetail("%s", strings.Join(r.Left[:min(len(r.Left), 20)], "; ")).WhatWasTried("nothing yet."),
+				WithDetail("%s", strings.Join(left[:min(len(left), 20)], "; ")).WhatWasTried("nothing yet."),
 		},
 	}}
 }
 
-// churn makes and deletes clusters for that time, and returns when each was gone.
-func churn(ctx context.Context, admin client.Client, span time.Duration) (ends []time.Time, err error) {
+// churn makes and deletes clusters for that time, at least one for each user, and returns their number.
+func churn(ctx context.Context, admin client.Client, quarter int, span time.Duration) (int, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var next atomic.Int64
-	var mu sync.Mutex
+	var cycles atomic.Int64
 	var running sync.WaitGroup
 	end := time.Now().Add(span)
 	for range soakUsers {
 		running.Go(func() {
-			for time.Now().Before(end) && ctx.Err() == nil {
-				name := fmt.Sprintf("s%05d", next.Add(1))
+			for first := true; (first || time.Now().Before(end)) && ctx.Err() == nil; first = false {
+				n := cycles.Add(1)
+				name := fmt.Sprintf("s%d%05d", quarter, n)
 				if err := cycleOf(ctx, admin, newCluster(name)); err != nil {
 					stop(fmt.Errorf("cluster %s: %w", name, err))
 					return
 				}
-				mu.Lock()
-				ends = append(ends, time.Now())
-				if len(ends)%100 == 0 {
-					fmt.Fprintf(os.Stderr, "soak: %d clusters made and deleted\n", len(ends))
+				if n%100 == 0 {
+					fmt.Fprintf(os.Stderr, "soak: %d clusters made and deleted in quarter %d\n", n, quarter)
 				}
-				mu.Unlock()
 			}
 		})
 	}
 	running.Wait()
-	return ends, context.Cause(ctx)
+	return int(cycles.Load()), context.Cause(ctx)
 }
 
 // cycleOf is the life of one cluster: two pools, a third one, one less, nothing.

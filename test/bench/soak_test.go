@@ -1,28 +1,39 @@
 package main
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
 
-// sampleSoak is a soak of eight samples: the heap grows by 3 in each quarter, everything else stays.
+// sampleSoak is a soak of which each quarter has two samples with clusters, one of their end, and two at rest. At rest, the heap grows by 3 in each quarter;
+// everything else stays.
 func sampleSoak() soakResult {
-	r := soakResult{Hours: 2, Cycles: 8}
+	r := soakResult{Hours: 2}
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range 8 {
-		r.Samples = append(r.Samples, soakSample{
-			At: began.Add(time.Duration(i) * soakInterval), Heap: float64(30 + 3*(i/2)), Anonymous: 50, Goroutines: 200, Watches: 40, Series: 100, Calls: 12, Cycle: 1,
-		})
+	for i := range soakQuarters {
+		q := soakQuarter{Began: began, Rested: began.Add(20 * time.Minute), Cycles: 2}
+		q.Ended = q.Rested.Add(soakRest)
+		r.Quarters = append(r.Quarters, q)
+		sample := func(at time.Time, calls float64, more int) {
+			r.Samples = append(r.Samples, soakSample{
+				At: at, Heap: float64(30 + 3*i + more), Anonymous: float64(50 + more), Goroutines: float64(200 + more), Watches: 40, Series: float64(more), Calls: calls,
+			})
+		}
+		sample(q.Began.Add(time.Minute), 6, 100*i)
+		sample(q.Began.Add(2*time.Minute), 6, 100*i)
+		sample(q.Rested.Add(soakInterval), 10, 100*i)
+		sample(q.Rested.Add(soakSettling), 2, 0)
+		sample(q.Ended, 0, 0)
+		began = q.Ended.Add(time.Second)
 	}
 	return r
 }
 
-func TestGrowthIsThatOfTheLastQuarter(t *testing.T) {
+func TestGrowthIsThatOfTheRests(t *testing.T) {
 	r := sampleSoak()
 	r.Left = []string{"Secret default/left"}
 	want := map[string]float64{
-		"duration": 2, "clusters made and deleted": 8, "growth of the heap in use": 30, "growth of anonymous memory": 0, "growth of goroutines": 0,
+		"duration": 2, "clusters made and deleted": 8, "growth of the heap in use": 30, "growth of anonymous memory": 0, "highest anonymous memory": 350, "growth of goroutines": 0,
 		"growth of watches of the API server": 0, "growth of metrics about clusters and pools": 0, "growth of AWS calls for each cluster": 0, "leftovers": 1,
 	}
 	figures := soakRows([]soakResult{r})[0].Figures
@@ -41,40 +52,28 @@ func TestGrowthIsThatOfTheLastQuarter(t *testing.T) {
 
 func TestMoreCallsForEachClusterAreGrowth(t *testing.T) {
 	r := sampleSoak()
-	r.Samples[6].Calls, r.Samples[6].Cycle = 36, 1
-	r.Samples[7].Cycle = 0
-	if first, last := r.callsPerCycle(); first != 12 || last != 48 {
+	r.Quarters[3].Cycles = 1
+	if first, last := r.callsOf(r.Quarters[0]), r.callsOf(r.Quarters[3]); first != 12 || last != 24 {
 		t.Errorf("got %v and %v", first, last)
 	}
 }
 
-func TestQuarterWithoutDeletionsIsAnError(t *testing.T) {
+func TestMetricsOfDeletedClustersAreGrowth(t *testing.T) {
 	r := sampleSoak()
-	if err := r.check(); err != nil {
-		t.Error(err)
+	growth := func() float64 {
+		return r.growth(func(q soakQuarter) float64 { return r.atRest(q, func(s soakSample) float64 { return s.Series }) })
 	}
-	r.Samples[6].Cycle, r.Samples[7].Cycle = 0, 0
-	const want = "in the last quarter of 120.0 minutes"
-	if err := r.check(); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
+	for i := len(r.Samples) - 2; i < len(r.Samples); i++ {
+		r.Samples[i].Series++
 	}
-	r.Samples = nil
-	if err := r.check(); err == nil {
-		t.Error("no samples are not an error")
+	if got := growth(); got != 100 {
+		t.Errorf("the growth of nothing is %v, want 100", got)
 	}
-}
-
-func TestClustersBelongToTheSampleAfterTheirEnd(t *testing.T) {
-	r := sampleSoak()
-	at := func(i int, more time.Duration) time.Time { return r.Samples[i].At.Add(more) }
-	ends := []time.Time{at(0, -time.Second), at(1, 0), at(1, time.Second), at(2, 0), at(7, time.Second)}
-	for i, want := range []float64{1, 1, 2, 0} {
-		if got := endedSince(ends, r.Samples, i); got != want {
-			t.Errorf("sample %d has %v clusters, want %v", i, got, want)
-		}
+	for i := range r.Samples {
+		r.Samples[i].Series += 10
 	}
-	if got := within(r.Samples, at(2, 0), at(5, time.Second)); len(got) != 4 {
-		t.Errorf("%d samples are within the time, want 4", len(got))
+	if got := growth(); got != 10 {
+		t.Errorf("the growth is %v, want 10", got)
 	}
 }
 

@@ -67,7 +67,7 @@ func (d *Disruptor) rotateCertificates(ctx context.Context, key client.ObjectKey
 	}); err != nil {
 		return "", err
 	}
-	err := WaitFor(ctx, "the former authorities are not trusted", func(ctx context.Context) error {
+	err := waitWithin(ctx, rotationTimeout, "the former authorities are not trusted", func(ctx context.Context) error {
 		for name, old := range before {
 			signer, err := d.signer(ctx, key, name)
 			if err != nil {

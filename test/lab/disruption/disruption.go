@@ -24,8 +24,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// Timeout is that of one event.
-const Timeout = 10 * time.Minute
+const (
+	// Timeout is that of one event.
+	Timeout = 10 * time.Minute
+	// rotationTimeout is that of a rotation of certificates, whose two steps take at least five minutes each, and wait for nodes, which poll
+	// every five minutes.
+	rotationTimeout = 30 * time.Minute
+)
 
 // A Disruptor makes events in a management cluster.
 type Disruptor struct {
@@ -86,14 +91,18 @@ func (d *Disruptor) Change(ctx context.Context, key client.ObjectKey, edit func(
 // WaitFor waits for an event, and returns the last error of the check when the time is over. It checks seldom, because the machine is measured
 // meanwhile.
 func WaitFor(ctx context.Context, what string, check func(context.Context) error) error {
-	deadline := time.Now().Add(Timeout)
+	return waitWithin(ctx, Timeout, what, check)
+}
+
+func waitWithin(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
+	deadline := time.Now().Add(timeout)
 	for {
 		err := check(ctx)
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s: timeout after %s: %w", what, Timeout, err)
+			return fmt.Errorf("%s: timeout after %s: %w", what, timeout, err)
 		}
 		if err := pause(ctx, 250*time.Millisecond); err != nil {
 			return err

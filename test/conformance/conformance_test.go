@@ -36,11 +36,11 @@ func TestFlags(t *testing.T) {
 	if o, _, err := parse([]string{"-version", images.Versions[1], "-during", "upgrade"}); err != nil || !o.during.once {
 		t.Errorf("got %+v, %v", o, err)
 	}
-	if o, _, err := parse([]string{"-beyond", "-objects", "100", "-quick", "-during", "rotation", "-private"}); err != nil || !o.beyond || o.clusters != 100 {
+	if o, _, err := parse([]string{"-beyond", "-objects", "100", "-quick", "-highly-available", "-during", "rotation", "-private"}); err != nil || !o.beyond || o.clusters != 100 {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	for _, wrong := range [][]string{{"-version", "1.2.3"}, {"-focus", "("}, {"-zones", "0"}, {"-zones", "4"}, {"-processes", "0"}, {"unknown"},
-		{"-during", "peace"}, {"-during", "deaths"}, {"-during", "upgrade"}, {"-objects", "-1"}} {
+		{"-during", "peace"}, {"-during", "deaths"}, {"-during", "rotation"}, {"-during", "upgrade"}, {"-objects", "-1"}} {
 		if _, _, err := parse(wrong); err == nil {
 			t.Errorf("%q is accepted", wrong)
 		}

@@ -20,16 +20,21 @@ type disturbance struct {
 	name   string
 	events []disruption.Event
 	once   bool
-	// abrupt is true if servers die with the requests that they have. Others have to take over.
+	// redundant is true if others have to take over, because a server stops before it is replaced.
+	redundant bool
+	// abrupt is true if servers die with the requests that they have.
 	abrupt bool
+	// attempts is how often a spec may run, 0 for once. A watch, or a request that is in flight, ends with its server, and most specs do not
+	// repeat it.
+	attempts int
 }
 
 // disturbances are those that -during names.
 var disturbances = []disturbance{
 	{name: "upgrade", events: []disruption.Event{disruption.Upgrade}, once: true},
-	{name: "rotation", events: []disruption.Event{disruption.CertificateRotation}},
-	{name: "deaths", events: []disruption.Event{disruption.APIServerDeath, disruption.EtcdDeath, disruption.RouterDeath}, abrupt: true},
-	{name: "machines", events: []disruption.Event{disruption.MachineDeath}, abrupt: true},
+	{name: "rotation", events: []disruption.Event{disruption.CertificateRotation}, redundant: true, attempts: 3},
+	{name: "deaths", events: []disruption.Event{disruption.APIServerDeath, disruption.EtcdDeath, disruption.RouterDeath}, redundant: true, abrupt: true, attempts: 3},
+	{name: "machines", events: []disruption.Event{disruption.MachineDeath}, redundant: true, abrupt: true, attempts: 3},
 }
 
 // crashing are specs that end the process of the suite, and with it the reports of all specs, when a server dies: this one fails outside of a
@@ -57,7 +62,7 @@ func (o options) checkDuring(name string) (disturbance, error) {
 	}
 	d := disturbances[i]
 	switch {
-	case d.abrupt && o.availability != hyperv1.HighlyAvailable:
+	case d.redundant && o.availability != hyperv1.HighlyAvailable:
 		return d, fmt.Errorf("%s needs -highly-available: a control plane with one replica is not reachable while it is replaced", name)
 	case name == disruption.Upgrade.Name && o.version == images.Versions[0]:
 		return d, fmt.Errorf("%s begins with an older version: add -version %s", name, images.Versions[1])

@@ -178,13 +178,15 @@ func (s *suite) arguments(p part) []string {
 	if p.skip != "" {
 		args = append(args, "--skip="+p.skip)
 	}
-	switch {
-	case s.during.abrupt:
-		// A request that is in flight to a server that dies is lost, and most tests do not repeat it.
-		args = append(args, "--flake-attempts=3", "--skip="+crashing)
-	case s.selection.Quick && s.during.name == "":
-		// It is not for a report, and runs beside other work: a spec that fails runs again.
-		args = append(args, "--flake-attempts=2")
+	attempts := s.during.attempts
+	if s.selection.Quick && s.during.name == "" {
+		attempts = 2 // it is not for a report, and runs beside other work
+	}
+	if attempts > 0 {
+		args = append(args, fmt.Sprintf("--flake-attempts=%d", attempts))
+	}
+	if s.during.abrupt {
+		args = append(args, "--skip="+crashing)
 	}
 	return append(args, s.program("e2e.test"), "--",
 		"--provider=skeleton", "--kubeconfig="+s.kubeconfig, "--kubectl-path="+s.program("kubectl"), fmt.Sprintf("--num-nodes=%d", s.workers),

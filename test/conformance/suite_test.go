@@ -102,6 +102,14 @@ func TestSuiteRunsWithTheNamesOfTheHostedCluster(t *testing.T) {
 	if !slices.Contains(s.arguments(part{}), again) {
 		t.Error("a spec of a quick run that fails does not run again")
 	}
+	s.during = disturbance{name: "upgrade"}
+	if slices.Contains(s.arguments(part{}), again) {
+		t.Error("a spec that fails while something happens runs again")
+	}
+	s.during.attempts = 3
+	if !slices.Contains(s.arguments(part{}), "--flake-attempts=3") {
+		t.Error("a spec that fails when its server stops does not run again")
+	}
 	if log := read(t, s.dir, "parallel.log"); log != "• [0.100 seconds]\n" {
 		t.Errorf("the log is %q", log)
 	}

@@ -323,14 +323,15 @@ const othersHead = `
 ## While something happens
 
 The same specs on other control planes, in a hosted cluster with many objects, and while the control plane is changed or parts of it die. No spec may
-fail that passes at rest. When servers die abruptly, requests that they have are lost: most specs do not repeat a request, so a spec that fails runs
-again, twice at most. One whose first run leaves an object with a fixed name cannot pass the second time ("already exists"). The spec of API chunking does
-not run then, because it ends the process of the tests.
+fail that passes at rest. A watch ends with its server, and so does a request that a server has when it dies: most specs do not repeat it, so during a
+rotation and deaths a spec that fails runs again, twice at most. One whose first run leaves an object with a fixed name cannot pass the second time
+("already exists"). The spec of API chunking does not run during deaths, because it ends the process of the tests. All specs run again until one event
+was completed: a rotation takes eleven minutes.
 
 ` + "```bash" + `
 bin/conformance -highly-available -private
 bin/conformance -version 1.35.4 -during upgrade     # to the newest version
-bin/conformance -during rotation                    # of all certificates, again and again
+bin/conformance -highly-available -during rotation  # of all certificates, again and again
 bin/conformance -highly-available -during deaths    # API servers, members of etcd and routers, one after the other
 bin/conformance -highly-available -during machines  # of the management cluster
 bin/conformance -objects 100                        # after 30,000 objects were made in the hosted cluster, as in 100 small clusters

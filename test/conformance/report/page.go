@@ -326,7 +326,7 @@ The same specs on other control planes, in a hosted cluster with many objects, a
 fail that passes at rest. A watch ends with its server, and so does a request that a server has when it dies: most specs do not repeat it, so during a
 rotation and deaths a spec that fails runs again, twice at most. One whose first run leaves an object with a fixed name cannot pass the second time
 ("already exists"). The spec of API chunking does not run during deaths, because it ends the process of the tests. All specs run again until one event
-was completed: a rotation takes eleven minutes.
+was completed: a rotation takes more than ten minutes.
 
 ` + "```bash" + `
 bin/conformance -highly-available -private

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 // sampleSoak is a soak of which each quarter has two samples with clusters, one of their end, and two at rest. At rest, the heap grows by 3 in each quarter;
 // everything else stays.
 func sampleSoak() soakResult {
-	r := soakResult{Hours: 2}
+	var r soakResult
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range soakQuarters {
 		q := soakQuarter{Began: began, Rested: began.Add(20 * time.Minute), Cycles: 2}
@@ -23,8 +24,8 @@ func sampleSoak() soakResult {
 		sample(q.Began.Add(2*time.Minute), 6, 100*i)
 		sample(q.Rested.Add(soakInterval), 10, 100*i)
 		sample(q.Rested.Add(soakSettling), 2, 0)
-		sample(q.Ended, 0, 0)
-		began = q.Ended.Add(time.Second)
+		sample(q.Ended.Add(-time.Second), 0, 0)
+		began = q.Ended
 	}
 	return r
 }
@@ -33,7 +34,8 @@ func TestGrowthIsThatOfTheRests(t *testing.T) {
 	r := sampleSoak()
 	r.Left = []string{"Secret default/left"}
 	want := map[string]float64{
-		"duration": 2, "clusters made and deleted": 8, "growth of the heap in use": 30, "growth of anonymous memory": 0, "highest anonymous memory": 350, "growth of goroutines": 0,
+		"duration": 1.4, "clusters made and deleted": 8,
+		"growth of the heap in use": 30, "growth of anonymous memory": 0, "highest anonymous memory": 350, "growth of goroutines": 0,
 		"growth of watches of the API server": 0, "growth of metrics about clusters and pools": 0, "growth of AWS calls for each cluster": 0, "leftovers": 1,
 	}
 	figures := soakRows([]soakResult{r})[0].Figures
@@ -55,6 +57,18 @@ func TestMoreCallsForEachClusterAreGrowth(t *testing.T) {
 	r.Quarters[3].Cycles = 1
 	if first, last := r.callsOf(r.Quarters[0]), r.callsOf(r.Quarters[3]); first != 12 || last != 24 {
 		t.Errorf("got %v and %v", first, last)
+	}
+}
+
+func TestRestWithoutASampleIsAnError(t *testing.T) {
+	r := sampleSoak()
+	if err := r.check(); err != nil {
+		t.Error(err)
+	}
+	r.Samples = r.Samples[:len(r.Samples)-2]
+	const want = "after quarter 4"
+	if err := r.check(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 

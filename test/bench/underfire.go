@@ -274,8 +274,8 @@ var fireNotes = map[string]string{
 const oneReplicaOff = "a pod on a dead machine is replaced elsewhere at the earliest when its node counts as lost. The member of etcd waits for the machine: a " +
 	"StatefulSet does not start it twice. Use the policy HighlyAvailable where this matters."
 
-// besideSoak is what else the machine did in the last run.
-const besideSoak = " In the run of 2026-11-27 the soak ran beside it at the lowest priority."
+// sharedWithSoak is what else the machine did in the last run.
+const sharedWithSoak = " In the run of 2026-11-27 the soak ran at the same time, at the lowest priority."
 
 // fireTried and gapTried are the efforts for events that miss the goal, by name.
 var (
@@ -290,8 +290,8 @@ var (
 	gapTried = map[string]string{
 		"death of a management machine": oneReplicaOff,
 		"death of a zone":               oneReplicaOff,
-		"death of an API server's pod":  "its pod is replaced at once, and the startup probe runs each second. On a machine without other work it was 6.4 s." + besideSoak,
+		"death of an API server's pod":  "its pod is replaced at once, and the startup probe runs each second. On a machine without other work it was 6.4 s." + sharedWithSoak,
 		"rotation of all certificates": "etcd and the API server are restarted in the same step of the rotation. The new API server waits for etcd, and connects with a back-off of " +
-			"seconds. On a machine without other work it was 6.1 s." + besideSoak,
+			"seconds. On a machine without other work it was 6.1 s." + sharedWithSoak,
 	}
 )

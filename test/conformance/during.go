@@ -79,25 +79,25 @@ const (
 	rereading = 5 * time.Second
 )
 
-// A commotion are the events of a run.
-type commotion struct {
+// backgroundEvents happen while specs run.
+type backgroundEvents struct {
 	// first is closed when an event was completed, or none will be.
 	first <-chan struct{}
 	// stop ends them. It returns what happened, and an error if an event failed or none was completed.
 	stop func() ([]string, error)
 }
 
-// calm has no events.
-func calm() commotion {
+// noEvents happen if there is no disturbance.
+func noEvents() backgroundEvents {
 	first := make(chan struct{})
 	close(first)
-	return commotion{first: first, stop: func() ([]string, error) { return nil, nil }}
+	return backgroundEvents{first: first, stop: func() ([]string, error) { return nil, nil }}
 }
 
 // awaited is true while there was no event, and may still be one.
-func (c commotion) awaited() bool {
+func (e backgroundEvents) awaited() bool {
 	select {
-	case <-c.first:
+	case <-e.first:
 		return false
 	default:
 		return true
@@ -105,7 +105,7 @@ func (c commotion) awaited() bool {
 }
 
 // disturb makes events happen until they are stopped.
-func (r *run) disturb(ctx context.Context, management client.Client) commotion {
+func (r *run) disturb(ctx context.Context, management client.Client) backgroundEvents {
 	d := &disruption.Disruptor{
 		Management: management, Machines: r.Lab, Release: r.Release, Older: r.version, Newer: images.Versions[0], Off: machineOff,
 	}
@@ -126,7 +126,7 @@ func (r *run) disturb(ctx context.Context, management client.Client) commotion {
 			}
 		}
 	})
-	return commotion{first: first, stop: func() ([]string, error) {
+	return backgroundEvents{first: first, stop: func() ([]string, error) {
 		stop()
 		background.Wait()
 		if failure == nil && len(happened) == 0 {

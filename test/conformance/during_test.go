@@ -51,17 +51,17 @@ func TestEventsHappenUntilTheSpecsHaveEnded(t *testing.T) {
 	})
 }
 
-func TestCommotionIsAwaitedUntilTheFirstEvent(t *testing.T) {
+func TestSpecsAwaitTheFirstEvent(t *testing.T) {
 	first := make(chan struct{})
-	c := commotion{first: first}
-	if !c.awaited() {
+	e := backgroundEvents{first: first}
+	if !e.awaited() {
 		t.Error("no event was completed, and none is awaited")
 	}
 	close(first)
-	if c.awaited() {
+	if e.awaited() {
 		t.Error("an event was completed, and it is awaited")
 	}
-	if events, err := calm().stop(); calm().awaited() || len(events) > 0 || err != nil {
+	if events, err := noEvents().stop(); noEvents().awaited() || len(events) > 0 || err != nil {
 		t.Errorf("without events, some are awaited, or there are %q, %v", events, err)
 	}
 }

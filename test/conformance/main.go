@@ -227,7 +227,7 @@ func (r *run) test(ctx context.Context, root string, p plan) error {
 		Workers: r.workers, Zones: r.zones, Availability: string(r.availability), Access: string(r.access), During: r.during.name,
 		Beyond: r.beyond, LeftOut: p.leftOut, Objects: objects,
 	}
-	events := calm()
+	events := noEvents()
 	if r.during.name != "" {
 		management, err := r.management()
 		if err != nil {
@@ -236,7 +236,7 @@ func (r *run) test(ctx context.Context, root string, p plan) error {
 		events = r.disturb(ctx, management)
 	}
 	began := time.Now()
-	for round := 1; round == 1 || events.awaited(); round++ {
+	for round := 1; round == 1 || events.awaited() && len(result.Problems) == 0; round++ {
 		if round > 1 {
 			r.report("no event has been completed yet: round %d of the specs begins", round)
 			result.Rounds = round

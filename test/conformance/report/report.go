@@ -47,7 +47,7 @@ type Report struct {
 	Stale []string `json:"stale,omitempty"`
 }
 
-// Add adds the specs of a report of ginkgo. A spec that has run before has the later result, unless it
+// Add adds the specs of a report of ginkgo. A spec that has run before has the later result, unless it has
 // failed.
 func (r *Report) Add(specs []Spec, problems []string) {
 	for _, s := range specs {

@@ -27,8 +27,8 @@ import (
 const (
 	// Timeout is that of one event.
 	Timeout = 10 * time.Minute
-	// rotationTimeout is that of a rotation of certificates, whose two steps take at least five minutes each, and wait for nodes, which poll
-	// every five minutes.
+	// rotationTimeout is that of a rotation of certificates: each of its two steps takes at least five minutes, and the first one waits for
+	// nodes, which poll every five minutes.
 	rotationTimeout = 30 * time.Minute
 )
 

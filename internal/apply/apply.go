@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -56,7 +57,7 @@ type Applier struct {
 
 // New returns an Applier. Reads go through c, which should be cached.
 func New(c client.Client, scheme *runtime.Scheme, owner string) *Applier {
-	return &Applier{client: c, scheme: scheme, owner: owner, comparisons: newComparisons(maxComparisons)}
+	return &Applier{client: c, scheme: scheme, owner: owner, comparisons: newComparisons(maxComparisons, clock.RealClock{})}
 }
 
 // Apply applies objs, prunes the objects of the set that are not among them, and reports whether it wrote anything. Fields

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"reflect"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -23,21 +25,30 @@ func comparisonOf(hash string, live client.Object) comparison {
 	return comparison(sum[:16])
 }
 
-// maxComparisons is how many objects are remembered. A thousand hosted clusters have half as many.
-const maxComparisons = 1 << 16
+const (
+	// maxComparisons is how many objects are remembered in one period. A thousand hosted clusters have half as many.
+	maxComparisons = 1 << 16
+	// comparisonPeriod is how long a comparison is remembered at least after its last use. An object that is reconciled less
+	// often is compared again, which costs microseconds and no request.
+	comparisonPeriod = 10 * time.Minute
+)
 
 // comparisons remembers the last comparison of each object without a difference. It has one small entry per object: with an
-// entry per comparison, most of the memory would be for versions of objects that no longer exist.
+// entry per comparison, most of the memory would be for versions of objects that no longer exist. Objects that were deleted are
+// forgotten after two periods, because nobody asks for them: nothing has to tell that they are gone.
 type comparisons struct {
-	seed maphash.Seed
-	max  int
+	seed  maphash.Seed
+	max   int
+	clock clock.PassiveClock
 
-	mu   sync.Mutex
-	last map[uint64]comparison
+	mu sync.Mutex
+	// recent are those added or found since begun, earlier those of the period before and not since.
+	recent, earlier map[uint64]comparison
+	begun           time.Time
 }
 
-func newComparisons(limit int) *comparisons {
-	return &comparisons{seed: maphash.MakeSeed(), max: limit, last: map[uint64]comparison{}}
+func newComparisons(limit int, c clock.PassiveClock) *comparisons {
+	return &comparisons{seed: maphash.MakeSeed(), max: limit, clock: c, recent: map[uint64]comparison{}, begun: c.Now()}
 }
 
 // has reports whether that is the last comparison of the object.
@@ -45,22 +56,32 @@ func (c *comparisons) has(id objectID, same comparison) bool {
 	key := c.key(id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, known := c.last[key]
+	c.endPeriod()
+	last, known := c.recent[key]
+	if !known {
+		if last, known = c.earlier[key]; known {
+			c.recent[key] = last
+			delete(c.earlier, key)
+		}
+	}
 	return known && last == same
 }
 
-// add replaces the last comparison of the object. If there are too many objects, any other one is forgotten, and compared again.
+// add replaces the last comparison of the object.
 func (c *comparisons) add(id objectID, same comparison) {
 	key := c.key(id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.last[key]; !known && len(c.last) >= c.max {
-		for other := range c.last {
-			delete(c.last, other)
-			break
-		}
+	c.endPeriod()
+	c.recent[key] = same
+	delete(c.earlier, key)
+}
+
+// endPeriod begins a new period after comparisonPeriod, or when there are too many objects.
+func (c *comparisons) endPeriod() {
+	if now := c.clock.Now(); len(c.recent) >= c.max || now.Sub(c.begun) >= comparisonPeriod {
+		c.recent, c.earlier, c.begun = map[uint64]comparison{}, c.recent, now
 	}
-	c.last[key] = same
 }
 
 // key is a hash of the identity of an object. Two objects with the same hash only replace each other: the comparison covers the

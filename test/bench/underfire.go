@@ -41,8 +41,8 @@ type attacked struct {
 
 // fireEvents are the events in their order, in which the upgrade is the first because clusters begin with the older version.
 var fireEvents = []disruption.Event{
-	disruption.Upgrade, disruption.APIServerDeath, disruption.EtcdDeath, disruption.RouterDeath, disruption.MachineDeath, disruption.ZoneDeath,
-	disruption.CertificateRotation, disruption.AccessChange, disruption.KeyRotation,
+	disruption.Upgrade, disruption.APIServerDeath, disruption.EtcdDeath, disruption.EtcdDrain, disruption.RouterDeath,
+	disruption.MachineDeath, disruption.ZoneDeath, disruption.CertificateRotation, disruption.AccessChange, disruption.KeyRotation,
 }
 
 // fired is what users noticed of an event.
@@ -98,8 +98,8 @@ func fire(ctx context.Context, d *disruption.Disruptor, both []*attacked, event 
 		if err != nil {
 			return f, fmt.Errorf("%s of %s: %w", event.Name, one.key, err)
 		}
-		if err := pause(ctx, 2*time.Second); err != nil {
-			return f, err
+		if err := recovered(ctx, one.users); err != nil {
+			return f, fmt.Errorf("after %s of %s: %w", event.Name, one.key, err)
 		}
 		count := one.users.Count()
 		detail = fmt.Sprintf("%s; %.0f s in all; %s", detail, time.Since(began).Seconds(), noticed(count))
@@ -116,6 +116,16 @@ func fire(ctx context.Context, d *disruption.Disruptor, both []*attacked, event 
 		}
 	}
 	return f, nil
+}
+
+// recovered waits until all users have answers again: a program can be ready before its clients have noticed.
+func recovered(ctx context.Context, users *load.Load) error {
+	if err := pause(ctx, 2*time.Second); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, disruption.Timeout)
+	defer stop()
+	return users.AwaitAnswers(ctx)
 }
 
 func noticed(c load.Count) string {
@@ -264,6 +274,7 @@ var fireNotes = map[string]string{
 		"the three clients was without an answer",
 	"death of an API server's pod":  "every API server in turn, without a graceful shutdown",
 	"death of an etcd member":       "every member in turn, the leader among them, without a graceful shutdown",
+	"drain of an etcd member":       "every member in turn is deleted with its grace period",
 	"death of a router":             "every router in turn, without a graceful shutdown",
 	"death of a management machine": "that of an API server; the power is off for two minutes. Load balancers survive",
 	"death of a zone":               "that of an API server; the power of all its machines is off for two minutes. Load balancers survive",
@@ -274,8 +285,7 @@ var fireNotes = map[string]string{
 const oneReplicaOff = "a pod on a dead machine is replaced elsewhere at the earliest when its node counts as lost. The member of etcd waits for the machine: a " +
 	"StatefulSet does not start it twice. Use the policy HighlyAvailable where this matters."
 
-// sharedWithSoak is what else the machine did in the last run.
-const sharedWithSoak = " In the run of 2026-11-27 the soak ran at the same time, at the lowest priority."
+const refusedAtOnce = "new connections to an etcd that is about to stop are refused at once (decision 0081), and API servers repeat them with a back-off of seconds."
 
 // fireTried and gapTried are the efforts for events that miss the goal, by name.
 var (
@@ -290,8 +300,8 @@ var (
 	gapTried = map[string]string{
 		"death of a management machine": oneReplicaOff,
 		"death of a zone":               oneReplicaOff,
-		"death of an API server's pod":  "its pod is replaced at once, and the startup probe runs each second. On a machine without other work it was 6.4 s." + sharedWithSoak,
-		"rotation of all certificates": "etcd and the API server are restarted in the same step of the rotation. The new API server waits for etcd, and connects with a back-off of " +
-			"seconds. On a machine without other work it was 6.1 s." + sharedWithSoak,
+		"death of an API server's pod":  "its pod is replaced at once, and the startup probe runs each second.",
+		"drain of an etcd member":       refusedAtOnce,
+		"rotation of all certificates":  "etcd and the API server are restarted in the same step of the rotation. " + refusedAtOnce,
 	}
 )

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -18,26 +20,35 @@ import (
 )
 
 func (d *Disruptor) killAPIServers(ctx context.Context, key client.ObjectKey) (string, error) {
-	return d.killPods(ctx, key, names.KubeAPIServer)
+	return d.replacePods(ctx, key, names.KubeAPIServer, killed)
 }
 
 func (d *Disruptor) killEtcd(ctx context.Context, key client.ObjectKey) (string, error) {
-	return d.killPods(ctx, key, names.Etcd)
+	return d.replacePods(ctx, key, names.Etcd, killed)
+}
+
+// drainEtcd deletes every member in turn as the eviction API does: with the grace period of its pod.
+func (d *Disruptor) drainEtcd(ctx context.Context, key client.ObjectKey) (string, error) {
+	return d.replacePods(ctx, key, names.Etcd, nil)
 }
 
 func (d *Disruptor) killRouters(ctx context.Context, key client.ObjectKey) (string, error) {
-	return d.killPods(ctx, key, names.Router)
+	return d.replacePods(ctx, key, names.Router, killed)
 }
 
-// killPods kills every pod of a component in turn, without a graceful shutdown, and waits each time until it is replaced.
-func (d *Disruptor) killPods(ctx context.Context, key client.ObjectKey, name string) (string, error) {
+// killed is the grace period of a pod that is killed without a graceful shutdown.
+var killed = ptr.To[int64](0)
+
+// replacePods deletes every pod of a component in turn, with the grace period in seconds or, if that is nil, with its own, and waits each
+// time until it is replaced.
+func (d *Disruptor) replacePods(ctx context.Context, key client.ObjectKey, name string, grace *int64) (string, error) {
 	before, err := d.pods(ctx, key, name)
 	if err != nil {
 		return "", err
 	}
 	for _, victim := range before {
-		if err := d.Management.Delete(ctx, &victim, client.GracePeriodSeconds(0), client.Preconditions{UID: &victim.UID}); err != nil {
-			return "", fmt.Errorf("killing pod %s: %w", victim.Name, err)
+		if err := d.Management.Delete(ctx, &victim, &client.DeleteOptions{GracePeriodSeconds: grace, Preconditions: &metav1.Preconditions{UID: &victim.UID}}); err != nil {
+			return "", fmt.Errorf("deleting pod %s: %w", victim.Name, err)
 		}
 		err := WaitFor(ctx, "pod "+victim.Name+" is replaced", func(ctx context.Context) error {
 			now, err := d.pods(ctx, key, name)
@@ -56,7 +67,7 @@ func (d *Disruptor) killPods(ctx context.Context, key client.ObjectKey, name str
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%d killed in turn", len(before)), nil
+	return fmt.Sprintf("%d replaced in turn", len(before)), nil
 }
 
 // pods returns the pods of a component of the control plane, of which there must be at least one.

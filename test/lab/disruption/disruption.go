@@ -64,6 +64,7 @@ var (
 	Upgrade             = Event{"upgrade", (*Disruptor).upgrade}
 	APIServerDeath      = Event{"death of an API server's pod", (*Disruptor).killAPIServers}
 	EtcdDeath           = Event{"death of an etcd member", (*Disruptor).killEtcd}
+	EtcdDrain           = Event{"drain of an etcd member", (*Disruptor).drainEtcd}
 	RouterDeath         = Event{"death of a router", (*Disruptor).killRouters}
 	MachineDeath        = Event{"death of a management machine", (*Disruptor).killMachine}
 	ZoneDeath           = Event{"death of a zone", (*Disruptor).killZone}

@@ -28,7 +28,7 @@ import (
 )
 
 var events = []Event{
-	Upgrade, APIServerDeath, EtcdDeath, RouterDeath, MachineDeath, ZoneDeath, CertificateRotation, AccessChange, KeyRotation,
+	Upgrade, APIServerDeath, EtcdDeath, EtcdDrain, RouterDeath, MachineDeath, ZoneDeath, CertificateRotation, AccessChange, KeyRotation,
 }
 
 var scheme = func() *runtime.Scheme {
@@ -171,30 +171,40 @@ func TestEventNeedsItsPods(t *testing.T) {
 	})
 }
 
-func TestKilledPodIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDisruptor(t, &fakeMachines{}, interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-			o := (&client.DeleteOptions{}).ApplyOptions(opts)
-			if o.GracePeriodSeconds == nil || *o.GracePeriodSeconds != 0 {
-				t.Errorf("the pod is shut down gracefully: %+v", o)
-			}
-			if err := c.Delete(ctx, obj, opts...); err != nil {
-				return err
-			}
-			go func() {
-				time.Sleep(7 * time.Second)
-				if err := c.Create(ctx, readyPod(obj.GetName()+"-new", obj.GetLabels()[component.ComponentLabel], "m1")); err != nil {
-					t.Error(err)
+func TestReplacedPodIsWaitedFor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		replace  func(*Disruptor, context.Context, client.ObjectKey) (string, error)
+		graceful bool
+	}{
+		"killed":  {replace: (*Disruptor).killAPIServers},
+		"drained": {replace: (*Disruptor).drainEtcd, graceful: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDisruptor(t, &fakeMachines{}, interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+					o := (&client.DeleteOptions{}).ApplyOptions(opts)
+					if graceful := o.GracePeriodSeconds == nil; graceful != tt.graceful || !graceful && *o.GracePeriodSeconds != 0 {
+						t.Errorf("the pod is deleted with %+v", o)
+					}
+					if err := c.Delete(ctx, obj, opts...); err != nil {
+						return err
+					}
+					go func() {
+						time.Sleep(7 * time.Second)
+						if err := c.Create(ctx, readyPod(obj.GetName()+"-new", obj.GetLabels()[component.ComponentLabel], "m1")); err != nil {
+							t.Error(err)
+						}
+					}()
+					return nil
+				}})
+				began := time.Now()
+				text, err := tt.replace(d, t.Context(), demo)
+				if err != nil || text != "1 replaced in turn" || time.Since(began) < 7*time.Second || time.Since(began) > 8*time.Second {
+					t.Errorf("%q, %v after %s", text, err, time.Since(began))
 				}
-			}()
-			return nil
-		}})
-		began := time.Now()
-		text, err := d.killAPIServers(t.Context(), demo)
-		if err != nil || text != "1 killed in turn" || time.Since(began) < 7*time.Second || time.Since(began) > 8*time.Second {
-			t.Errorf("%q, %v after %s", text, err, time.Since(began))
-		}
-	})
+			})
+		})
+	}
 }
 
 func TestPowerIsOffForTwoMinutes(t *testing.T) {

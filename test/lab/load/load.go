@@ -82,9 +82,9 @@ type stream struct {
 	request  func() (method, path, body string)
 	server   atomic.Pointer[server]
 
-	// Guarded by Load.mu: when the last good answer came, and the longest time without one.
-	answered time.Time
-	gap      time.Duration
+	// Guarded by Load.mu: when the last good answer came, when its request began, and the longest time without one.
+	answered, asked time.Time
+	gap             time.Duration
 }
 
 // server is where requests are sent to, and with which credentials.
@@ -230,7 +230,7 @@ func (l *Load) add(s *stream, began time.Time, problem string, retried int) {
 	if now.Sub(began) > slow && retried == 0 {
 		l.slow++
 	}
-	s.gap, s.answered = max(s.gap, now.Sub(s.answered)), now
+	s.gap, s.answered, s.asked = max(s.gap, now.Sub(s.answered)), now, began
 }
 
 // send sends one request, repeated as long as the server answers 429 with Retry-After, and a read also as described in Options. It
@@ -288,6 +288,35 @@ func (l *Load) Asked() int {
 		asked += n
 	}
 	return asked
+}
+
+// AwaitAnswers waits until each client has a good answer to a request that it began after the call, or until ctx ends. A Count before
+// that has only the first part of an outage.
+func (l *Load) AwaitAnswers(ctx context.Context) error {
+	called := time.Now()
+	for {
+		if waiting := l.unanswered(called); len(waiting) == 0 {
+			return nil
+		} else if ctx.Err() != nil {
+			return fmt.Errorf("no answer for %s: %w", strings.Join(waiting, ", "), ctx.Err())
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(interval):
+		}
+	}
+}
+
+// unanswered names the clients without a good answer to a request that began after that time.
+func (l *Load) unanswered(after time.Time) (names []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.streams {
+		if s.asked.Before(after) {
+			names = append(names, s.name)
+		}
+	}
+	return names
 }
 
 // Count returns the result since the last call.

@@ -84,6 +84,12 @@ func TestOnlyReadsWhoseConnectionWasLostAreRepeated(t *testing.T) {
 	}
 }
 
+func (l *Load) answeredBy(answer transport) {
+	for _, s := range l.streams {
+		s.server.Store(&server{client: &http.Client{Transport: answer}})
+	}
+}
+
 // The gap is that of the client that waited longest, and an outage that goes on counts until now.
 func TestGapIsTheLongestTimeWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -95,17 +101,15 @@ func TestGapIsTheLongestTimeWithoutAnAnswer(t *testing.T) {
 			}
 			failures.Add(1)
 		}})
-		for _, s := range l.streams {
-			s.server.Store(&server{client: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
-				switch {
-				case down.Load() == 1 || down.Load() == 2 && req.Method == http.MethodPost:
-					return with(http.StatusBadGateway)
-				case req.Method == http.MethodPost:
-					return with(http.StatusCreated)
-				}
-				return with(http.StatusOK)
-			})}})
-		}
+		l.answeredBy(func(req *http.Request) (*http.Response, error) {
+			switch {
+			case down.Load() == 1 || down.Load() == 2 && req.Method == http.MethodPost:
+				return with(http.StatusBadGateway)
+			case req.Method == http.MethodPost:
+				return with(http.StatusCreated)
+			}
+			return with(http.StatusOK)
+		})
 		l.start(t.Context())
 		defer l.Stop()
 		pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
@@ -132,6 +136,35 @@ func TestGapIsTheLongestTimeWithoutAnAnswer(t *testing.T) {
 		pass(4 * time.Second)
 		if c := l.Count(); c.Gap != c.Gaps[Creates] || c.Gap < 4*time.Second || c.Gaps[OneConnection] != interval {
 			t.Errorf("when only creates fail: %+v", c)
+		}
+	})
+}
+
+// A request that began before the call may be answered by a server that stops after it.
+func TestAwaitAnswersWaitsForRequestsThatBeganAfterTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = 2 * time.Second
+		var down atomic.Bool
+		l := newLoad(Options{Creates: time.Second})
+		l.answeredBy(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(takes)
+			if down.Load() && req.Method == http.MethodPost {
+				return with(http.StatusBadGateway)
+			}
+			return with(http.StatusOK)
+		})
+		l.start(t.Context())
+		defer l.Stop()
+		time.Sleep(10 * time.Second)
+		began := time.Now()
+		if err := l.AwaitAnswers(t.Context()); err != nil || time.Since(began) < takes {
+			t.Errorf("waited for %v, answers take %v: %v", time.Since(began), takes, err)
+		}
+		down.Store(true)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := l.AwaitAnswers(ctx); err == nil || !strings.HasPrefix(err.Error(), "no answer for creates: ") {
+			t.Errorf("while creates fail: %v", err)
 		}
 	})
 }

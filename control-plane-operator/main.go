@@ -4,6 +4,7 @@
 //	components           certificates and workloads: etcd, API server, controllers, router
 //	defragmentation      etcd databases
 //	encryption           encryption keys of Secrets, changed in stages
+//	etcdconnections      no new connections to an etcd that is about to stop
 //	routerconfig         resync of the router's configuration
 //	hostedapi            health and kubeconfigs of the hosted API server
 //	hostedclusterresources  objects inside the hosted cluster: DNS, proxy, konnectivity, RBAC, CSRs

@@ -22,6 +22,9 @@ const (
 	ClientService = names.Etcd + "-client"
 )
 
+// ConnectionsLabel is on the pod of a single member as long as ClientService routes to it: until the pod is deleted.
+const ConnectionsLabel = "hypershift.openshift.io/etcd-connections"
+
 // highlyAvailable is the number of members of a highly available etcd. The majority of three survives the loss of one.
 const highlyAvailable = 3
 

@@ -29,6 +29,7 @@ import (
 	componentscontroller "github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/defragmentation"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/encryption"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/etcdconnections"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedclusterresources"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
@@ -125,7 +126,7 @@ func newScheme() *runtime.Scheme {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin())
+	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin())
 }
 
 // addMetrics adds the metrics that a scrape derives from the cache.
@@ -171,6 +172,11 @@ func (o *Operator) addEncryption() error {
 // addRouterConfig adds the controller that triggers a resync of the router's configuration.
 func (o *Operator) addRouterConfig() error {
 	return routerconfig.Setup(o, routerconfig.Options{Client: o.GetClient()})
+}
+
+// addEtcdConnections adds the controller that refuses connections to a single etcd that is about to stop.
+func (o *Operator) addEtcdConnections() error {
+	return etcdconnections.Setup(o, etcdconnections.Options{Client: o.GetClient()})
 }
 
 // addHostedAPI adds the health checks of the hosted API server.

@@ -51,9 +51,13 @@ func managed(env *target.ControlPlane) bool {
 }
 
 // adaptClientService routes clients to ready members. With a single member it routes to the pod before it is ready:
-// clients retry until etcd listens, which is a second before the kubelet reports the pod as ready.
+// clients retry until etcd listens, which is a second before the kubelet reports the pod as ready. A pod that is being deleted loses
+// the label.
 func adaptClientService(env *target.ControlPlane, svc *corev1.Service) error {
-	svc.Spec.PublishNotReadyAddresses = etcd.Of(env.HCP).Size == 1
+	if etcd.Of(env.HCP).Size == 1 {
+		svc.Spec.PublishNotReadyAddresses = true
+		svc.Spec.Selector[etcd.ConnectionsLabel] = "true"
+	}
 	return nil
 }
 

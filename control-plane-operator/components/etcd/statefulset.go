@@ -7,12 +7,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // The init containers of the asset.
@@ -26,6 +28,10 @@ const (
 // restart. The API servers connect to it with a back-off of several seconds (gRPC: 1 s, then 1.6 times more each), and until the DNS server has
 // forgotten the former address. Without the wait an API server could have no connection at all when the last member is replaced.
 const reconnecting = 15
+
+// refusing is how long, in seconds, a single member that is being deleted serves its connections while new ones are refused: the
+// EndpointSlice and then kube-proxy, which writes changes at most once a second by default (minSyncPeriod), follow the label.
+const refusing = 5
 
 // snapshotURL returns the URL of the snapshot that the cluster begins with. It is empty if there is no snapshot or if
 // the cluster has been up.
@@ -55,6 +61,11 @@ func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 	claim.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: volumeSize(env.HCP)}
 
 	pod := &s.Spec.Template.Spec
+	if cluster.Size == 1 {
+		metav1.SetMetaDataLabel(&s.Spec.Template.ObjectMeta, etcd.ConnectionsLabel, "true")
+		*pod.TerminationGracePeriodSeconds += refusing
+		component.Container(pod, names.Etcd).Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: refusing}}}
+	}
 	if m := env.HCP.Spec.Etcd.Managed; m != nil && m.Scheduling != nil {
 		schedule(pod, *m.Scheduling)
 	}

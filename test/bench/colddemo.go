@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,9 +62,20 @@ func coldDemo(ctx context.Context, _ string) (_ []report.Row, err error) {
 	}
 	t, err := runDemo(ctx, checkout, env)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, removeLab(ctx, checkout, env))
 	}
 	return coldDemoRows(t), nil
+}
+
+// removeLab stops the lab that a failed demo leaves, before its directory is deleted with the caches.
+func removeLab(ctx context.Context, checkout string, env []string) error {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join("bin", "lab"), "down")
+	cmd.Dir, cmd.Env = checkout, env
+	out, err := cmd.CombinedOutput()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without the program, there was no lab yet
+		return fmt.Errorf("removing the lab: %w: %s", err, out)
+	}
+	return nil
 }
 
 // caches are the variables that name the directories of caches.

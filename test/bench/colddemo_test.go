@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,5 +24,24 @@ func TestFirstAvailableClusterOfTheDemo(t *testing.T) {
 	}
 	if _, err := firstAvailable(strings.NewReader("The demo failed\n"), began, now); err == nil {
 		t.Error("a demo without an available cluster was measured")
+	}
+}
+
+func TestLabOfAFailedDemoIsRemoved(t *testing.T) {
+	checkout := t.TempDir()
+	if err := removeLab(t.Context(), checkout, nil); err != nil {
+		t.Errorf("a demo that failed before it had a lab: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(checkout, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for script, want := range map[string]string{"#!/bin/sh\n[ \"$1 $HOME\" = 'down /cold' ]\n": "", "#!/bin/sh\necho busy; exit 1\n": "busy"} {
+		if err := os.WriteFile(filepath.Join(checkout, "bin", "lab"), []byte(script), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+		err := removeLab(t.Context(), checkout, []string{"HOME=/cold"})
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", script, err)
+		}
 	}
 }

@@ -42,6 +42,28 @@ func Root() (string, error) {
 	}
 }
 
+// firstRun is the free disk, in GiB, that a demo from empty caches uses: 25 as measured, mostly for the build cache of Go.
+const firstRun = 26
+
+// CheckFirstRun fails if nothing was built on this machine yet and the free disk is not enough for all programs of the lab. Later, each
+// build has a check of its own.
+func CheckFirstRun() error { return checkFirstRun(firstRun) }
+
+func checkFirstRun(gib uint64) error {
+	begun, err := Built("etcd")
+	if err != nil || begun {
+		return err
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return fmt.Errorf("creating the cache directory: %w", err)
+	}
+	return CheckDisk(cache, gib)
+}
+
 // CheckDisk fails before a build that would fill the disk.
 func CheckDisk(dir string, gib uint64) error {
 	var fs syscall.Statfs_t

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
@@ -37,6 +38,9 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error) {
+	if err := pinned.CheckFirstRun(); err != nil {
+		return err
+	}
 	s := &show{out: out, began: time.Now(), seen: map[string]map[string]string{}}
 	s.phase("Start a management cluster with %d machines and AWS, and install hypershift with Helm.", machines)
 	s.hosting, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: machines}, ControlPlanesFirst: true, Progress: s})

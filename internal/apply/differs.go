@@ -34,8 +34,8 @@ const (
 )
 
 // comparisons remembers the last comparison of each object without a difference. It has one small entry per object: with an
-// entry per comparison, most of the memory would be for versions of objects that no longer exist. Objects that were deleted are
-// forgotten after two periods, because nobody asks for them: nothing has to tell that they are gone.
+// entry per comparison, most of the memory would be for versions of objects that no longer exist. That of a
+// deleted object is not used again, and is forgotten after two periods, without a call that reports the deletion.
 type comparisons struct {
 	seed  maphash.Seed
 	max   int

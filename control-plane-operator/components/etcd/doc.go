@@ -12,6 +12,9 @@
 //	formed: "false"  a member without data begins the cluster
 //	formed: "true"   it joins the others, or reports that its data is lost
 //
+// A single member that is deleted serves for a few seconds before it stops, in which new connections are refused: see
+// controllers/etcdconnections.
+//
 // A cluster with an unmanaged etcd has none of this. The hypershift-operator writes the network policies of etcd, with
 // all other policies of the namespace.
 package etcd

@@ -13,11 +13,9 @@ package etcdconnections
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,12 +62,13 @@ func stops(pod client.Object) bool {
 	return connected && !pod.GetDeletionTimestamp().IsZero()
 }
 
+// refuseConnections removes the label from this version of the pod only: the cache can still have a pod that is gone, and the next one has
+// the same name.
 func (r *Reconciler) refuseConnections(ctx context.Context, pod *corev1.Pod) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{etcd.ConnectionsLabel: nil}}})
-	if err != nil {
-		return err
-	}
-	if err := r.Client.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+	refusing := pod.DeepCopy()
+	delete(refusing.Labels, etcd.ConnectionsLabel)
+	err := r.Client.Patch(ctx, refusing, client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{}))
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("removing a label of pod %s: %w", pod.Name, err)
 	}
 	return nil

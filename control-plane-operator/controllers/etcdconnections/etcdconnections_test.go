@@ -65,6 +65,35 @@ func TestDeletedPodLosesTheLabelOfTheService(t *testing.T) {
 	}
 }
 
+// The new pod of a StatefulSet has the name of the former one, which a cache can still have. Without its label, no API server could connect
+// to it.
+func TestNewPodKeepsTheLabelWhenTheCacheIsOld(t *testing.T) {
+	labels := map[string]string{"app": names.Etcd, etcd.ConnectionsLabel: "true"}
+	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme, Kinds: []client.ObjectList{&corev1.PodList{}}})
+	admin := w.Admin()
+	cached, recreated := pod("etcd-0", maps.Clone(labels)), pod("etcd-0", maps.Clone(labels))
+	w.Create(t, cached)
+	if err := admin.Delete(t.Context(), cached); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Get(t.Context(), client.ObjectKeyFromObject(cached), cached); err != nil {
+		t.Fatal(err)
+	}
+	stopped := cached.DeepCopy()
+	stopped.Finalizers = nil
+	if err := admin.Update(t.Context(), stopped); err != nil {
+		t.Fatal(err)
+	}
+	w.Create(t, recreated)
+	result, err := New(Options{Client: w.Client()}).ReconcileObject(t.Context(), cached)
+	if err != nil || result.RequeueAfter == 0 {
+		t.Errorf("got %+v, %v, want that the pod is read again after the conflict", result, err)
+	}
+	if err := admin.Get(t.Context(), client.ObjectKeyFromObject(recreated), recreated); err != nil || !maps.Equal(recreated.Labels, labels) {
+		t.Errorf("the new pod has the labels %v, %v", recreated.Labels, err)
+	}
+}
+
 func TestMissingPodIsIgnored(t *testing.T) {
 	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme})
 	if _, err := New(Options{Client: w.Client()}).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "etcd-0"}}); err != nil {

@@ -46,8 +46,8 @@ const (
 )
 
 // anonymousKept is what is known about the growth of anonymous memory.
-const anonymousKept = "the operator forgets what it knows of a deleted cluster: its heap in use does not grow. In the run of 2026-11-27, anonymous memory grew by 1.2, 1.0 and " +
-	"0.5 MB from quarter to quarter: pages that the Go runtime has obtained and not returned. Tests and a cold demo shared the machine with it."
+const anonymousKept = "the operator forgets what it knows of a deleted cluster, so that its heap in use does not grow. The growth gets smaller with each quarter. Probably it is " +
+	"pages that the Go runtime has obtained and not returned."
 
 // soakSample is the state of the operator at a time. Calls are those since the last sample.
 type soakSample struct {

@@ -156,9 +156,11 @@ func TestTagsArePinned(t *testing.T) {
 		t.Errorf("pinned %v, want %v", rel.Components, want)
 	}
 
-	missing := describe(map[string]string{"etcd": tagged, "coredns": reg.Host + "/coredns:v1"})
+	missing := describe(map[string]string{"etcd": tagged, "coredns": reg.Host + "/coredns:v1", "pause": reg.Host + "/pause:v2"})
 	err = run(t.Context(), []string{"-f", missing, "-tarball", filepath.Join(t.TempDir(), "release.tar")}, &image)
-	if err == nil || !strings.Contains(err.Error(), "component coredns") {
-		t.Errorf("a missing image is not reported: %v", err)
+	for _, want := range []string{"2 of 3 images", "component coredns", "component pause"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %q in it", err, want)
+		}
 	}
 }

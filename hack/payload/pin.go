@@ -2,38 +2,41 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
 )
 
 // pin replaces the tags of components by their current digests. A tag can be moved, and then two control planes of one
 // release would run different images; and mirrors are used only for names with digests.
+//
+// The error names every image that was not found, so that one run is enough to correct a description.
 func pin(ctx context.Context, d *payload.Description) error {
-	type pinned struct{ component, image string }
-	found := make(chan pinned, len(d.Components))
-	group, ctx := errgroup.WithContext(ctx)
-	for component, image := range d.Components {
-		group.Go(func() error {
-			digest, err := resolve(ctx, image)
-			if err != nil {
-				return fmt.Errorf("looking for the digest of component %s (-pin=false names it as it is): %w", component, err)
-			}
-			found <- pinned{component, digest}
-			return nil
-		})
+	components := slices.Sorted(maps.Keys(d.Components))
+	digests, problems := make([]string, len(components)), make([]error, len(components))
+	var group sync.WaitGroup
+	for i, component := range components {
+		group.Go(func() { digests[i], problems[i] = resolve(ctx, d.Components[component]) })
 	}
-	if err := group.Wait(); err != nil {
-		return err
+	group.Wait()
+	var missing []error
+	for i, component := range components {
+		if problems[i] != nil {
+			missing = append(missing, fmt.Errorf("component %s: %w", component, problems[i]))
+			continue
+		}
+		d.Components[component] = digests[i]
 	}
-	close(found)
-	for p := range found {
-		d.Components[p.component] = p.image
+	if len(missing) > 0 {
+		return fmt.Errorf("reading the digests of %d of %d images (-pin=false keeps the tags):\n%w", len(missing), len(components), errors.Join(missing...))
 	}
 	return nil
 }

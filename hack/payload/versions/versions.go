@@ -42,8 +42,9 @@ const noModule = "the module proxy does not serve its modules"
 var Components = []Component{
 	{
 		Name: "aws-cloud-controller-manager", Image: "registry.k8s.io/provider-aws/cloud-controller-manager:v%s", Program: "aws-cloud-controller-manager",
-		Versions: map[string]string{"1.36.3": "1.36.0", "1.35.4": "1.35.0"},
-		Differs:  "its minor version is that of Kubernetes, and the module proxy serves 1.37.0 only",
+		// The build of 1.36.0 failed, and 1.36.1 is the first image of 1.36 in the registry: https://github.com/kubernetes/k8s.io/pull/9796.
+		Versions: map[string]string{"1.36.3": "1.36.1", "1.35.4": "1.35.0"},
+		Differs:  "its minor version is that of Kubernetes, and the module proxy does not serve this version",
 	},
 	{Name: "aws-ebs-csi-driver", Image: "public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v%s", Version: "1.49.0", Absent: true, Differs: noModule},
 	{Name: "cluster-api-provider-aws", Image: "registry.k8s.io/cluster-api-aws/cluster-api-aws-controller:v%s", Program: "cluster-api-provider-aws-manager"},
@@ -52,7 +53,8 @@ var Components = []Component{
 		Name: "cluster-autoscaler", Image: "registry.k8s.io/autoscaling/cluster-autoscaler:v%s",
 		Versions: map[string]string{"1.36.3": "1.36.0", "1.35.4": "1.35.0"}, Absent: true, Differs: noModule,
 	},
-	{Name: "coredns", Image: "docker.io/coredns/coredns:%s", Program: "coredns"},
+	// Not from Docker Hub, which limits the pulls of an address: all nodes of a VPC share the address of its NAT gateway.
+	{Name: "coredns", Image: "registry.k8s.io/coredns/coredns:v%s", Program: "coredns"},
 	{Name: "csi-external-attacher", Image: "registry.k8s.io/sig-storage/csi-attacher:v%s", Version: "4.10.0", Absent: true, Differs: noModule},
 	{Name: "csi-external-provisioner", Image: "registry.k8s.io/sig-storage/csi-provisioner:v%s", Version: "5.3.0", Absent: true, Differs: noModule},
 	{Name: "csi-external-resizer", Image: "registry.k8s.io/sig-storage/csi-resizer:v%s", Version: "1.14.0", Absent: true, Differs: noModule},
@@ -60,7 +62,8 @@ var Components = []Component{
 	{Name: "csi-node-driver-registrar", Image: "registry.k8s.io/sig-storage/csi-node-driver-registrar:v%s", Version: "2.15.0", Absent: true, Differs: noModule},
 	{Name: "etcd", Image: "registry.k8s.io/etcd:%s-0", Program: "etcd"},
 	{Name: "flannel", Image: "ghcr.io/flannel-io/flannel:v%s", Program: "flanneld"},
-	{Name: "haproxy", Image: "docker.io/library/haproxy:%s", Version: "3.2", Differs: "the lab runs the package of Debian: HAProxy is not written in Go"},
+	// ECR Public has a copy of each official image of Docker Hub.
+	{Name: "haproxy", Image: "public.ecr.aws/docker/library/haproxy:%s", Version: "3.2", Differs: "the lab runs the package of Debian: HAProxy is not written in Go"},
 	{Name: "karpenter", Image: "public.ecr.aws/karpenter/controller:%s", Program: "karpenter"},
 	{Name: "konnectivity-agent", Image: "registry.k8s.io/kas-network-proxy/proxy-agent:v%s", Program: "proxy-agent"},
 	{Name: "konnectivity-server", Image: "registry.k8s.io/kas-network-proxy/proxy-server:v%s", Program: "proxy-server"},

@@ -179,6 +179,17 @@ var linkLocalDNS = []netip.Addr{
 	netip.MustParseAddr("169.254.20.10"), netip.MustParseAddr("169.254.169.253"), netip.MustParseAddr("fd00:ec2::253"),
 }
 
+// dnsApps are the values of the label k8s-app of DNS pods: those of the cluster, and
+// those of nodes where these are not at a link-local address.
+var dnsApps = []string{"kube-dns", "node-local-dns"}
+
+// openshiftDNS are the DNS pods of OpenShift.
+var openshiftDNS = networkingv1.NetworkPolicyPeer{NamespaceSelector: labelIn(corev1.LabelMetadataName, "openshift-dns")}
+
+func labelIn(key string, values ...string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}}}
+}
+
 // withoutManagement allows egress to the own namespace, DNS and the world, except to
 // the API server of the management cluster, to the identity of the node and to the
 // networks that the administrator has listed.
@@ -188,12 +199,21 @@ func withoutManagement(management ManagementCluster) networkingv1.NetworkPolicyS
 		forbidden = append(forbidden, single(api.Addr()))
 	}
 	resolvers := []networkingv1.NetworkPolicyPeer{
-		// Some network plugins do not treat pods as part of an IPBlock.
-		{NamespaceSelector: &metav1.LabelSelector{}},
+		// Some network plugins do not treat pods as part of an IPBlock. Others write
+		// every selected pod and Service of the cluster into each control plane.
+		{NamespaceSelector: &metav1.LabelSelector{}, PodSelector: labelIn("k8s-app", dnsApps...)},
+		openshiftDNS,
 		// A node may serve DNS at the address of a Service, which may be in a
 		// blocked network.
 		{IPBlock: allBut("0.0.0.0/0", nodeIdentity)},
 		{IPBlock: allBut("::/0", nodeIdentity)},
+	}
+	for _, network := range management.Blocked {
+		// The VPC CNI of EKS unites rules for the same block: an exception of the last
+		// rule would also close port 53.
+		if !within(nodeIdentity, network) {
+			resolvers = append(resolvers, networkingv1.NetworkPolicyPeer{IPBlock: allWithin(network, nodeIdentity)})
+		}
 	}
 	for _, addr := range linkLocalDNS {
 		resolvers = append(resolvers, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: single(addr).String()}})
@@ -204,7 +224,7 @@ func withoutManagement(management ManagementCluster) networkingv1.NetworkPolicyS
 			{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}},
 			{To: resolvers, Ports: dnsPorts(53)},
 			// The port of the DNS pods of OpenShift.
-			{To: resolvers[:1], Ports: dnsPorts(5353)},
+			{To: []networkingv1.NetworkPolicyPeer{openshiftDNS}, Ports: dnsPorts(5353)},
 			{To: []networkingv1.NetworkPolicyPeer{{IPBlock: allBut("0.0.0.0/0", forbidden)}, {IPBlock: allBut("::/0", forbidden)}}},
 		},
 	}
@@ -232,6 +252,17 @@ func managementAccess(api []netip.AddrPort) networkingv1.NetworkPolicySpec {
 }
 
 func single(addr netip.Addr) netip.Prefix { return netip.PrefixFrom(addr, addr.BitLen()) }
+
+// within reports whether a network is part of one of the others.
+func within(others []netip.Prefix, network netip.Prefix) bool {
+	return slices.ContainsFunc(others, func(p netip.Prefix) bool { return p.Bits() <= network.Bits() && p.Contains(network.Addr()) })
+}
+
+// allWithin returns a network without those of the forbidden networks that it contains.
+func allWithin(network netip.Prefix, forbidden []netip.Prefix) *networkingv1.IPBlock {
+	network = network.Masked()
+	return allBut(network.String(), slices.DeleteFunc(slices.Clone(forbidden), func(p netip.Prefix) bool { return !within([]netip.Prefix{network}, p) }))
+}
 
 // allBut returns a range of one IP family without the networks of that family. A
 // network that is inside another one is omitted.

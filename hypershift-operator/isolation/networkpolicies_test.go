@@ -93,6 +93,11 @@ func TestEgressOfPods(t *testing.T) {
 	plain := member(map[string]string{"app": "kube-controller-manager"})
 	labelled := member(map[string]string{"app": "cluster-api", names.ManagementAccessLabel: "true"})
 	https, dns := networkpolicy.TCP(443), networkpolicy.UDP(53)
+	// Without an address: a plugin that does not treat pods as part of blocks.
+	clusterDNS := func(app string) networkpolicy.Party {
+		return networkpolicy.Party{Namespace: "kube-system", Labels: map[string]string{"k8s-app": app}}
+	}
+	openshift := networkpolicy.Party{Namespace: "openshift-dns", NamespaceLabels: map[string]string{corev1.LabelMetadataName: "openshift-dns"}}
 	for name, tc := range map[string]struct {
 		to   networkpolicy.Party
 		port networkpolicy.Port
@@ -123,9 +128,10 @@ func TestEgressOfPods(t *testing.T) {
 		"a network that is blocked, by IPv6":    {address("fd10::7"), https, false, false},
 		"a pod of another namespace":            {foreign("10.128.0.77", nil), https, false, false},
 		"names, in a network that is blocked":   {foreign("10.128.0.53", nil), dns, true, true},
-		"names, in a network that is no world":  {networkpolicy.Party{Namespace: "kube-system"}, networkpolicy.TCP(53), true, true},
-		"names of OpenShift":                    {networkpolicy.Party{Namespace: "openshift-dns"}, networkpolicy.UDP(5353), true, true},
-		"other ports where names are":           {networkpolicy.Party{Namespace: "kube-system"}, networkpolicy.TCP(9153), false, false},
+		"names, in a network that is no world":  {clusterDNS("kube-dns"), networkpolicy.TCP(53), true, true},
+		"names of a node's own pod":             {clusterDNS("node-local-dns"), dns, true, true},
+		"names of OpenShift":                    {openshift, networkpolicy.UDP(5353), true, true},
+		"other ports where names are":           {clusterDNS("kube-dns"), networkpolicy.TCP(9153), false, false},
 		"names at the address of a Service":     {address("172.20.0.10"), dns, true, true},
 		"names at the node":                     {address("169.254.20.10"), dns, true, true},
 		"names of the VPC":                      {address("169.254.169.253"), networkpolicy.TCP(53), true, true},

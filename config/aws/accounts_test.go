@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer emulator.Stop()
-		return m.Run()
+		return emulator.Run(m)
 	}())
 }
 
@@ -59,7 +59,7 @@ func TestCustomerAccount(t *testing.T) {
 		t.Skip("some hundred calls of a program written in Python")
 	}
 	ctx := t.Context()
-	account := emulator.NewAccount()
+	account := emulator.Account(t)
 	c := customer{t: t, account: account, vpc: "", env: []string{"NAME=example", "INFRA_ID=example-x7k2p", "OIDC_BUCKET=docs", "ZONE_IDS=use1-az1 use1-az2"}}
 	const issuer = "https://docs.s3.us-east-1.amazonaws.com/example-x7k2p"
 
@@ -214,7 +214,7 @@ func TestManagementAccount(t *testing.T) {
 		t.Skip("some fifty calls of a program written in Python")
 	}
 	ctx := t.Context()
-	account := emulator.NewAccount()
+	account := emulator.Account(t)
 	client := awsiam.NewFromConfig(emulator.Config(account))
 	bucket := "docs-" + account
 	issuer := "https://oidc.eks.us-east-1.amazonaws.com/id/" + account
@@ -275,7 +275,7 @@ func TestManagementAccount(t *testing.T) {
 // A look-up that fails is not a missing resource.
 func TestLookUpThatIsDeniedEndsTheScript(t *testing.T) {
 	t.Parallel()
-	account := emulator.NewAccount()
+	account := emulator.Account(t)
 	must(t, emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.Denied, Service: "ec2", Action: "DescribeVpcs", Account: account}))
 	_, stderr, err := script(t, account, "customer-account.sh", "create", "NAME=example", "INFRA_ID=example-x7k2p", "OIDC_BUCKET=docs", "ZONE_IDS=use1-az1")
 	if err == nil || !strings.Contains(stderr, "DescribeVpcs") {

@@ -38,11 +38,12 @@ func emulatorBed(t *testing.T) bed {
 		t.Log("no python3, so no emulator")
 		return nil
 	}
-	e, err := awsemulator.Start(t.Context(), awsemulator.Options{Region: region, Progress: os.Stderr})
+	e, err := awsemulator.Start(context.WithoutCancel(t.Context()), awsemulator.Options{Region: region, Progress: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(e.Stop)
+	e.FailOnRefused(t, "")
 	if err := e.SetDelays(t.Context(), awsemulator.Delays{"endpoint.create": 300 * time.Millisecond, "endpoint.delete": 300 * time.Millisecond, "loadBalancer.create": 0, "route53.change": 100 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}

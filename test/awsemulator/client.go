@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// NewAccount gives an account id that nobody has used on this emulator.
+// NewAccount gives an account id that nobody has used on this emulator. Tests call Account.
 func (e *Emulator) NewAccount() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

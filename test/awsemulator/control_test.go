@@ -234,7 +234,7 @@ func TestTheLogCanBeFollowed(t *testing.T) {
 
 func TestLeftoversAreWhatTheSeedDidNotMake(t *testing.T) {
 	instantly(t)
-	provider, customer := emulator.NewAccount(), emulator.NewAccount()
+	provider, customer := emulator.Account(t), emulator.Account(t)
 	management, err := emulator.SeedManagement(t.Context(), awsemulator.ManagementOptions{Account: provider, Bucket: "oidc-" + provider})
 	must(t, err)
 	seeded, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{Account: customer, Name: "demo", InfraID: "demo-abcde", Issuer: "https://issuer.test"})

@@ -6,13 +6,16 @@
 //	install.go         a virtual environment in the cache directory, made once
 //	emulator.go        Start, Stop
 //	client.go          what a test sees and steers: calls, faults, delays, leftovers
+//	requests.go        requests that the service models of AWS do not allow
 //	seed.go            a customer's and a management account, ready for a hosted cluster
 //	roles.go           roles, what they may do, and the profiles of instances
 //	capacity.go        AWS has no machines left, or no more for this account
 //	cmd/awsemulator    the same, started by hand
 //
 // An account needs no set-up: the access key id is the account id. Tests that run in
-// parallel take an account each (NewAccount) and share one server.
+// parallel take an account each (Account) and share one server. Each request is checked
+// against the service model that AWS publishes; one that AWS would refuse is refused, and
+// fails the test that owns the account. TestMain calls Run, which fails for the others.
 //
 // For unit tests and for scale there is test/fakeaws, which is several hundred times
 // faster. test/awscontract runs the same cases against both.

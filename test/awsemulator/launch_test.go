@@ -180,6 +180,7 @@ func TestWhatCannotBeLaunchedIsRefused(t *testing.T) {
 			refused(t, err, c.code)
 		})
 	}
+	emulator.ExpectRefused(t, a.id, "ec2.RunInstances InvalidParameterValue") // the type that does not exist
 }
 
 func TestTheSameLaunchTwiceIsOneInstance(t *testing.T) {

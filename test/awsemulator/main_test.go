@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer emulator.Stop()
-		return m.Run()
+		return emulator.Run(m)
 	}())
 }
 
@@ -55,7 +55,7 @@ type account struct {
 func newAccount(t *testing.T) *account {
 	t.Helper()
 	instantly(t)
-	id := emulator.NewAccount()
+	id := emulator.Account(t)
 	a := accountWith(t, id, emulator.Config(id))
 	vpc, err := a.ec2.CreateVpc(t.Context(), &ec2.CreateVpcInput{CidrBlock: aws.String("10.0.0.0/16")})
 	must(t, err)

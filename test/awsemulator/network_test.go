@@ -24,7 +24,7 @@ func ok[T any](made T, err error) func(*testing.T) T {
 func TestNetworkOfAllAccounts(t *testing.T) {
 	instantly(t)
 	customer, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{
-		Account: emulator.NewAccount(), Name: "net", InfraID: "net-1", Issuer: "https://issuer.example.test", Internet: true,
+		Account: emulator.Account(t), Name: "net", InfraID: "net-1", Issuer: "https://issuer.example.test", Internet: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestNetworkOfAllAccounts(t *testing.T) {
 
 func TestInterfaceOfANATGatewayBelongsToAWS(t *testing.T) {
 	customer, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{
-		Account: emulator.NewAccount(), Name: "nat", InfraID: "nat-1", Issuer: "https://issuer.example.test", Internet: true,
+		Account: emulator.Account(t), Name: "nat", InfraID: "nat-1", Issuer: "https://issuer.example.test", Internet: true,
 	})
 	must(t, err)
 	client := ec2.NewFromConfig(emulator.Config(customer.Account))
@@ -104,7 +104,7 @@ func TestInterfaceOfANATGatewayBelongsToAWS(t *testing.T) {
 
 func TestAddressIsNotGivenTwice(t *testing.T) {
 	customer, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{
-		Account: emulator.NewAccount(), Name: "address", InfraID: "address-1", Issuer: "https://issuer.example.test",
+		Account: emulator.Account(t), Name: "address", InfraID: "address-1", Issuer: "https://issuer.example.test",
 	})
 	must(t, err)
 	client := ec2.NewFromConfig(emulator.Config(customer.Account))

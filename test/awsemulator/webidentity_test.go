@@ -45,7 +45,7 @@ func newIdentity(t *testing.T) *identity {
 	_, err := emulator.SeedManagement(t.Context(), awsemulator.ManagementOptions{Account: provider.id, Bucket: id.bucket})
 	must(t, err)
 	id.customer, err = emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{
-		Account: emulator.NewAccount(), Name: "demo", InfraID: id.infraID, Issuer: id.issuer,
+		Account: emulator.Account(t), Name: "demo", InfraID: id.infraID, Issuer: id.issuer,
 	})
 	must(t, err)
 	id.private, id.public, err = webidentity.GenerateKey()
@@ -266,7 +266,7 @@ func TestTheIssuersDocumentsDecide(t *testing.T) {
 func TestAnIssuerMayHaveItsOwnHost(t *testing.T) {
 	id := newIdentity(t)
 	const issuer = "https://oidc.example.test/demo-abcde"
-	other, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{Account: emulator.NewAccount(), Name: "demo", InfraID: id.infraID, Issuer: issuer})
+	other, err := emulator.SeedCustomer(t.Context(), awsemulator.CustomerOptions{Account: emulator.Account(t), Name: "demo", InfraID: id.infraID, Issuer: issuer})
 	must(t, err)
 	token := id.token(t, id.private, issuer, names.ControlPlaneOperatorSubject, names.WebIdentityAudience, clock.RealClock{})
 	id.publish(t, issuer, id.public)
@@ -284,7 +284,7 @@ func TestARoleIsAssumedByWhomItTrusts(t *testing.T) {
 	shared, err := emulator.Role(t.Context(), owner.id, "shared-vpc-endpoint", awsemulator.TrustRole(cpo))
 	must(t, err)
 	try := func(a *account, role string) error {
-		_, err := a.sts.AssumeRole(t.Context(), &sts.AssumeRoleInput{RoleArn: aws.String(role), RoleSessionName: aws.String("x")})
+		_, err := a.sts.AssumeRole(t.Context(), &sts.AssumeRoleInput{RoleArn: aws.String(role), RoleSessionName: aws.String("session")})
 		return err
 	}
 

@@ -57,7 +57,7 @@ func run(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	code = m.Run()
+	code = on.AWS.Run(m)
 	if os.Getenv("HYPERSHIFT_E2E_KEEP") == "true" {
 		fmt.Println("the lab keeps running; see: go run ./test/lab status")
 		return code

@@ -43,6 +43,7 @@ func newCluster(t *testing.T, access hyperv1.AWSEndpointAccessType) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	on.AWS.FailOnRefused(t, customer.Account)
 	c := &cluster{t: t, customer: customer, hc: &hyperv1.HostedCluster{}}
 	c.sample("hostedcluster-"+strings.ToLower(string(access))+".yaml", "HostedCluster", c.hc)
 	c.hc.Namespace = namespace

@@ -56,7 +56,12 @@ func runTests(m *testing.M) (code int, err error) {
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("left in the management account: %v", left)
 		}
-		return code, errors.Join(err, privileges(ctx))
+		// Customers' accounts belong to tests, which have taken their requests.
+		refused, refusedErr := on.AWS.TakeRefused(ctx, "")
+		for _, r := range refused {
+			refusedErr = errors.Join(refusedErr, errors.New(r.String()))
+		}
+		return code, errors.Join(err, refusedErr, privileges(ctx))
 	case <-ctx.Done():
 		return 1, context.Cause(ctx)
 	}

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer emulator.Stop()
-		return m.Run()
+		return emulator.Run(m)
 	}())
 }
 
@@ -103,7 +103,7 @@ func newUser(t *testing.T) *user {
 // newAccount returns a user with an account of his own, for commands in processes of their own.
 func newAccount(t *testing.T) *user {
 	t.Helper()
-	u := &user{t: t, account: emulator.NewAccount()}
+	u := &user{t: t, account: emulator.Account(t)}
 	u.env = operation.Environment{
 		In: strings.NewReader(""), Out: &u.out, Err: &u.err, Clock: clock.RealClock{}, StateHome: t.TempDir(),
 		ConsistencyWindow: 300 * time.Millisecond, Timeout: time.Minute, Middleware: []func(*middleware.Stack) error{u.observe},

@@ -131,7 +131,7 @@ func TestManagementResourcesOfOthersAreNeitherAdoptedNorDeleted(t *testing.T) {
 		u.try(err)
 	}
 	create(u.account, bucket)
-	create(emulator.NewAccount(), other)
+	create(emulator.Account(t), other)
 	_, err := emulator.Role(t.Context(), u.account, "hypershift-operator", `{"Version":"2012-10-17","Statement":[]}`)
 	u.try(err)
 	for name, c := range map[string]struct {

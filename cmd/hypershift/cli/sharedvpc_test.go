@@ -25,7 +25,7 @@ import (
 // sharesVPC gives the user an account for a shared VPC, in the same organization. It returns the flags for it.
 func (u *user) sharesVPC(sharing bool) []string {
 	u.t.Helper()
-	u.vpcOwner = emulator.NewAccount()
+	u.vpcOwner = emulator.Account(u.t)
 	u.try(emulator.Organize(u.t.Context(), sharing, u.account, u.vpcOwner))
 	u.try(emulator.Given(u.t.Context(), u.vpcOwner, func() error {
 		_, err := emulator.Role(u.t.Context(), u.vpcOwner, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
@@ -310,7 +310,7 @@ func clusterInASharedVPC(t *testing.T, m *managementCluster, u *user) {
 	u.until(m.isObserved)
 
 	own := destroyCluster("--yes")
-	other := emulator.NewAccount()
+	other := emulator.Account(t)
 	stranger, err := emulator.Role(t.Context(), other, "administrator", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
 	u.try(err)
 	for want, args := range map[string][]string{

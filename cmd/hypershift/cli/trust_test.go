@@ -21,7 +21,7 @@ import (
 // The emulator verifies tokens as AWS does: by the documents of the issuer, the provider and the trust policy.
 func TestRolesAcceptOnlyTheTokensOfTheirPrograms(t *testing.T) {
 	u := newUser(t)
-	management := emulator.NewAccount()
+	management := emulator.Account(t)
 	bucket := "documents-" + management
 	if _, err := emulator.SeedManagement(t.Context(), awsemulator.ManagementOptions{Account: management, Bucket: bucket, Empty: true}); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer emulator.Stop()
-		return m.Run()
+		return emulator.Run(m)
 	}())
 }
 
@@ -46,7 +46,7 @@ type account struct {
 }
 
 func newAccount(t *testing.T) *account {
-	cfg := emulator.Config(emulator.NewAccount())
+	cfg := emulator.Config(emulator.Account(t))
 	return &account{t: t, config: cfg, ec2: ec2.NewFromConfig(cfg), elb: elbv2.NewFromConfig(cfg)}
 }
 

@@ -10,6 +10,7 @@ A request passes
 
     server -> control   /emulator/...: faults, delays, call log, dump, reset
            -> frontdoor who is calling, call log, faults, AWS-shaped errors
+           -> models    what the service models of AWS refuse
            -> moto      with the patches of all other modules
 
 The patches lean on moto's internals, so requirements.txt pins its version, and

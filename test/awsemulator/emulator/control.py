@@ -12,12 +12,14 @@ POST faults                add one fault, or a list
 POST forgive?account=ID    remove the faults that are for that account alone
 POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
                            balancer in a state such as failed; "" lets it go on
+POST refused?account=ID    take the requests of one account that the service models refuse, or of all:
+                           they are forgotten
 POST zones                 {account: {zone name: zone id}}
 POST organizations         {"accounts": [...], "sharing": true}: accounts in one organization, whose
                            sharing with Resource Access Manager is enabled or not
 POST consoles              {instance id: file}: what the instance has written on its console
 POST issuers               {host: bucket[/prefix]} of issuers that are not S3 URLs themselves
-POST reset                 forget everything
+POST reset                 forget everything but those requests
 POST reset?only=faults     forget faults, calls or delays only
 """
 
@@ -39,6 +41,7 @@ from . import (
     idempotency,
     instances,
     leftovers,
+    models,
     route53,
     sharing,
     states,
@@ -92,6 +95,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
                 faults.add(fault)
         case "POST", "forgive":
             faults.forgive(query["account"])
+        case "POST", "refused":
+            return json.dumps(models.take(query.get("account", "")))
         case "POST", "states":
             _hold(body["id"], body["state"])
         case "POST", "zones":

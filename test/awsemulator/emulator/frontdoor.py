@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import accounts, calllog, faults, permissions, wire
+from . import accounts, calllog, faults, models, permissions, wire
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
@@ -52,6 +52,11 @@ class FrontDoor:
             time.sleep(fault.seconds)
         if request.access_key and caller is None:
             answer = _refuse(request, *_unknown_key(request), "The AWS access key id is not known here")
+        elif wrong := models.judge(request, environ):
+            answer = _refuse(request, *wrong)
+            models.remember(
+                models.Refused(account, caller.role if caller else "", request.service, request.action, *wrong[1:])
+            )
         elif caller is not None and (refusal := permissions.refusal(request, caller)):
             answer = _refuse(request, *faults.denied(request), refusal)
         elif fault is not None and fault.kind not in (*_BEFORE, *_AFTER, "latency"):

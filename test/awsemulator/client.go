@@ -191,6 +191,12 @@ func (e *Emulator) SetDelays(ctx context.Context, delays Delays) error {
 	return e.post(ctx, "delays", seconds)
 }
 
+// SetPageSize makes every list of an account come in pages of n items at most; 0 is no limit. AWS may return fewer items
+// than asked for at any time, so a program that reads one page only must fail.
+func (e *Emulator) SetPageSize(ctx context.Context, account string, n int) error {
+	return e.post(ctx, "pages", map[string]any{"account": account, "size": n})
+}
+
 // Hold keeps an endpoint, a NAT gateway or (by ARN) a load balancer in a state such as
 // failed or rejected; the empty state lets it go on.
 func (e *Emulator) Hold(ctx context.Context, id, state string) error {

@@ -12,6 +12,7 @@ POST faults                add one fault, or a list
 POST forgive?account=ID    remove the faults that are for that account alone
 POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
                            balancer in a state such as failed; "" lets it go on
+POST pages                 {"account": ..., "size": N}: lists come in pages of N items at most; 0 is no limit
 POST refused?account=ID    take the requests of one account that the service models refuse, or of all:
                            they are forgotten
 POST zones                 {account: {zone name: zone id}}
@@ -42,6 +43,7 @@ from . import (
     instances,
     leftovers,
     models,
+    paging,
     route53,
     sharing,
     states,
@@ -95,6 +97,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
                 faults.add(fault)
         case "POST", "forgive":
             faults.forgive(query["account"])
+        case "POST", "pages":
+            paging.set_size(body["account"], int(body["size"]))
         case "POST", "refused":
             return json.dumps(models.take(query.get("account", "")))
         case "POST", "states":
@@ -122,7 +126,7 @@ def _reset(only: str) -> None:
         _RESETS[only]()
         return
     BackendDict.reset()
-    modules = idempotency, instances, route53, sharing, webidentity, zones
+    modules = idempotency, instances, paging, route53, sharing, webidentity, zones
     for forget in (*_RESETS.values(), *(module.reset for module in modules)):
         forget()
 

@@ -19,7 +19,6 @@ from moto.moto_api._internal import mock_random
 
 from . import accounts, idempotency, states
 from .errors import refuse
-from .paging import page
 from .patching import wrap
 from .privatelink import find_service, may_connect, zone_ids
 
@@ -102,7 +101,7 @@ def _modify(original: Any, self: EC2Response) -> ActionResult:
 def _describe(_: Any, self: EC2Response) -> ActionResult:
     ids = self._get_param("VpcEndpointIds", [])
     found = self.ec2_backend.describe_vpc_endpoints(vpc_end_point_ids=ids, filters=self._filters_from_querystring())
-    return page(self, "VpcEndpoints", states.visible(found, ids, InvalidVpcEndPointIdError))
+    return ActionResult({"VpcEndpoints": states.visible(found, ids, InvalidVpcEndPointIdError)})
 
 
 @wrap(EC2Response, "delete_vpc_endpoints")

@@ -20,7 +20,6 @@ from moto.moto_api._internal import mock_random
 
 from . import accounts, idempotency, states, zones
 from .errors import refuse
-from .paging import page
 from .patching import add, wrap
 
 _CONNECTED = ("pendingAcceptance", "pending", "available")
@@ -112,7 +111,7 @@ def _describe_services(_: Any, self: EC2Response) -> ActionResult:
     found = states.visible(found, ids, UnknownVpcEndpointService)
     for name, values in self._filters_from_querystring().items():
         found = [s for s in found if _service_value(s, name, values)]
-    return page(self, "ServiceConfigurations", found)
+    return ActionResult({"ServiceConfigurations": found})
 
 
 def _service_value(service: VPCServiceConfiguration, name: str, values: Any) -> bool:
@@ -158,11 +157,8 @@ def _delete_services(_: Any, self: EC2Response) -> ActionResult:
 def _describe_permissions(_: Any, self: EC2Response) -> ActionResult:
     principals = self.ec2_backend.describe_vpc_endpoint_service_permissions(self._get_param("ServiceId"))
     values = self._filters_from_querystring().get("principal")
-    return page(
-        self,
-        "AllowedPrincipals",
-        [{"Principal": p} for p in sorted(principals) if values is None or p in values],
-    )
+    allowed = [{"Principal": p} for p in sorted(principals) if values is None or p in values]
+    return ActionResult({"AllowedPrincipals": allowed})
 
 
 @wrap(EC2Response, "modify_vpc_endpoint_service_permissions")
@@ -201,7 +197,7 @@ def _describe_connections(self: EC2Response) -> ActionResult:
                         "NetworkLoadBalancerArns": service.network_load_balancer_arns,
                     }
                 )
-    return page(self, "VpcEndpointConnections", found)
+    return ActionResult({"VpcEndpointConnections": found})
 
 
 @add(EC2Response, "accept_vpc_endpoint_connections")

@@ -22,6 +22,7 @@ from . import (  # noqa: F401
     launch,
     loadbalancers,
     network,
+    paging,
     privatelink,
     quotas,
     route53,

@@ -29,7 +29,7 @@ from moto.ram.models import ResourceAccessManagerBackend, ResourceShare, ram_bac
 from moto.ram.responses import ResourceAccessManagerResponse
 from moto.ram.urls import url_paths
 
-from . import states
+from . import paging, states
 from .patching import add, wrap
 
 # --- Organizations
@@ -287,7 +287,7 @@ def _invitation(invitation: _Invitation) -> dict[str, Any]:
 
 def _page(response: ResourceAccessManagerResponse, key: str, items: list[Any]) -> str:
     start = int(response._get_param("nextToken") or 0)
-    end = start + int(response._get_param("maxResults") or len(items) or 1)
+    end = start + paging.size_for(response, response._get_param("maxResults"), len(items))
     more = {"nextToken": str(end)} if end < len(items) else {}
     return json.dumps({key: items[start:end], **more})
 

@@ -66,7 +66,7 @@ type check struct {
 
 var checks = []check{
 	{"Kubernetes version", []string{"ServerVersion"}, (*Facts).kubernetes},
-	{"CRDs", []string{"Served"}, (*Facts).crds},
+	{"CRDs", []string{"ServedKinds"}, (*Facts).crds},
 	{"Operator", []string{"Operator", "Lease"}, (*Facts).operator},
 	{"Operator version", []string{"Operator"}, (*Facts).operatorVersion},
 	{"Nodes", []string{"Nodes"}, (*Facts).nodes},
@@ -74,6 +74,7 @@ var checks = []check{
 	{"Load balancers", []string{"Services", "Deployments", "DaemonSets"}, (*Facts).balancers},
 	{"NetworkPolicies", []string{"HostedClusters"}, (*Facts).networkPolicies},
 	{"Images", []string{"Pods"}, (*Facts).images},
+	{zonesCheck, nil, (*Facts).zones},
 	{"Private clusters", []string{"Operator"}, (*Facts).privateLink},
 	{"OIDC bucket", []string{"Operator"}, (*Facts).oidcBucket},
 	{"OIDC documents", []string{"HostedClusters"}, (*Facts).oidcDocuments},
@@ -122,7 +123,7 @@ func (f *Facts) crds() Result {
 	for _, r := range required {
 		for _, kind := range r.kinds {
 			count++
-			if !f.Served[kind+"."+r.group] {
+			if !f.ServedKinds[kind+"."+r.group] {
 				missing = append(missing, kind+" ("+r.group+")")
 				values[r.value] = true
 			}

@@ -22,6 +22,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
 	"github.com/hosted-control-planes/hypershift/internal/clustertree"
 )
 
@@ -29,7 +30,7 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func node(zone string) corev1.Node {
 	return corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "node-" + zone, Labels: map[string]string{zoneLabel: zone}},
+		ObjectMeta: metav1.ObjectMeta{Name: "node-" + zone, Labels: map[string]string{zoneLabel: zone, zoneIDLabel: "use1-" + zone}},
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}
 }
@@ -76,23 +77,33 @@ const (
 	regionArg = "--oidc-storage-provider-s3-region=us-east-1"
 )
 
+// accountZones are zones as an account sees them: us-east-1a is not a zone of the nodes.
+var accountZones = zone.List{{Name: "us-east-1a", ID: "use1-az4"}, {Name: "us-east-1b", ID: "use1-az1"}, {Name: "us-east-1c", ID: "use1-az2"}}
+
+// endpointService has reported the zones of its load balancer.
+func endpointService(name string, age time.Duration, zones ...string) hyperv1.AWSEndpointService {
+	es := hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-demo", Name: name, CreationTimestamp: metav1.NewTime(now.Add(-age))}}
+	es.Status.AvailabilityZoneIDs = zones
+	return es
+}
+
 // sound are facts with which every check passes.
 func sound() *Facts {
 	f := &Facts{
-		Now: now, ClientVersion: "1.2.3", Namespace: "hypershift", ServerVersion: "v1.36.3-eks-1", Served: map[string]bool{},
+		Now: now, ClientVersion: "1.2.3", Namespace: "hypershift", ServerVersion: "v1.36.3-eks-1", ServedKinds: map[string]bool{},
 		Operator:       operator("--private-platform=AWS", bucketArg, regionArg),
 		Lease:          &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}},
 		StorageClasses: []storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "gp3", Annotations: map[string]string{defaultClass: "true"}}, Provisioner: "ebs.csi.aws.com"}},
-		Nodes:          []corev1.Node{node("a"), node("b"), node("c")},
+		Nodes:          []corev1.Node{node("az1"), node("az2"), node("az3")},
 		Services:       []corev1.Service{loadBalancer("nlb", time.Hour)},
 		HostedClusters: []hyperv1.HostedCluster{cluster(condition(hyperv1.NetworkPoliciesEnforced, metav1.ConditionTrue, ""), condition(hyperv1.ValidAWSIdentityProvider, metav1.ConditionTrue, ""))},
 		Documents:      map[string]error{"https://docs.s3.us-east-1.amazonaws.com/": nil, "https://issuer.example.com/demo/.well-known/openid-configuration": nil},
 		Errors:         map[string]error{}, Warnings: map[client.ObjectKey]string{},
-		AWS: &AWS{Account: "222222222222", Region: "us-east-1", Addresses: 1, AddressQuota: 5, Zones: map[string]error{"Z1": nil}, Errors: map[string]error{}},
+		AWS: &AWS{Account: "222222222222", Region: "us-east-1", AvailabilityZones: accountZones, Cluster: &Cluster{Private: true, Zones: accountZones[1:3]}, Addresses: 1, AddressQuota: 5, Zones: map[string]error{"Z1": nil}, Errors: map[string]error{}},
 	}
 	for _, r := range required {
 		for _, kind := range r.kinds {
-			f.Served[kind+"."+r.group] = true
+			f.ServedKinds[kind+"."+r.group] = true
 		}
 	}
 	return f
@@ -114,15 +125,19 @@ func TestEachProblemHasOneResultWithWhatToDo(t *testing.T) {
 		words  string
 	}{
 		"an old management cluster":            {func(f *Facts) { f.ServerVersion = "v1.30.9" }, "Kubernetes version", Failed, "older"},
-		"a CRD that is missing":                {func(f *Facts) { delete(f.Served, "Machine.cluster.x-k8s.io/v1beta2") }, "CRDs", Failed, "Machine (cluster"},
+		"a CRD that is missing":                {func(f *Facts) { delete(f.ServedKinds, "Machine.cluster.x-k8s.io/v1beta2") }, "CRDs", Failed, "Machine (cluster"},
 		"no operator":                          {func(f *Facts) { f.Operator.Status.AvailableReplicas = 0 }, "Operator", Failed, "no replica"},
 		"an operator without a leader":         {func(f *Facts) { f.Now = f.Now.Add(time.Hour) }, "Operator", Failed, "leader"},
 		"an operator with one of two replicas": {func(f *Facts) { f.Operator.Status.AvailableReplicas = 1 }, "Operator", Warning, "1 of 2"},
 		"an operator of another version":       {func(f *Facts) { f.ClientVersion = "1.3.0" }, "Operator version", Warning, "1.3.0"},
 		"nodes in two zones":                   {func(f *Facts) { f.Nodes = f.Nodes[:2] }, "Nodes", Warning, "2 zones"},
-		"no node that is schedulable":          {func(f *Facts) { f.Nodes = f.Nodes[:1]; f.Nodes[0].Spec.Unschedulable = true }, "Nodes", Failed, "no node"},
-		"no storage class":                     {func(f *Facts) { f.StorageClasses = nil }, "Storage class", Failed, "no storage class"},
-		"no default storage class":             {func(f *Facts) { f.StorageClasses[0].Annotations = nil }, "Storage class", Warning, "default"},
+		"no node that is schedulable": {func(f *Facts) {
+			for i := range f.Nodes {
+				f.Nodes[i].Spec.Unschedulable = true
+			}
+		}, "Nodes", Failed, "no node"},
+		"no storage class":         {func(f *Facts) { f.StorageClasses = nil }, "Storage class", Failed, "no storage class"},
+		"no default storage class": {func(f *Facts) { f.StorageClasses[0].Annotations = nil }, "Storage class", Warning, "default"},
 		"a Service that waits for its balancer": {func(f *Facts) {
 			f.Services = append(f.Services, loadBalancer("", time.Hour))
 			f.Warnings[client.ObjectKey{Namespace: "clusters-demo", Name: "router"}] = "no subnets"
@@ -149,7 +164,21 @@ func TestEachProblemHasOneResultWithWhatToDo(t *testing.T) {
 			f.HostedClusters[0].Status.Conditions[1] = condition(hyperv1.SupportedHostedCluster, metav1.ConditionFalse, "aws.privateLink")
 		}, "Hosted clusters", Failed, "aws.privateLink"},
 		"a list that is forbidden": {func(f *Facts) { f.Errors["Nodes"] = errors.New("forbidden") }, "Nodes", Unknown, "forbidden"},
-		"an exhausted quota":       {func(f *Facts) { f.AWS.Addresses = 3 }, "Elastic IP addresses in 222222222222, us-east-1", Warning, "3 of 5"},
+		"a private cluster in zones that are not served": {func(f *Facts) { f.AWS.Cluster.Zones = accountZones[:1] }, "Zones", Failed,
+			"serve use1-az1 (us-east-1b), use1-az2 (us-east-1c), use1-az3 (label topology.k8s.aws/zone-id of the nodes), and the endpoint of a private cluster needs one of these zones. The zones of the cluster are us-east-1a (use1-az4)"},
+		"a zone that is not served":               {func(f *Facts) { f.AWS.Cluster.Zones = accountZones }, "Zones", Warning, "us-east-1a (use1-az4) reach the API server through another zone"},
+		"a management cluster elsewhere":          {func(f *Facts) { setZoneIDs(f, "euw1-az1") }, "Zones", Failed, "serve euw1-az1"},
+		"nodes without zone ids":                  {func(f *Facts) { setZoneIDs(f, "") }, "Zones", Unknown, "no node has the label"},
+		"zones of the account that are not known": {func(f *Facts) { f.AWS.Errors["zones"] = errors.New("AccessDenied") }, "Zones", Unknown, "AccessDenied"},
+		"nodes of the account, in other zones": {func(f *Facts) {
+			setZoneIDs(f, "")
+			f.AWS.Nodes = true
+			f.Nodes = []corev1.Node{inZone(f.Nodes[0], "us-east-1a"), inZone(f.Nodes[0], "x"), inZone(f.Nodes[0], "y")}
+		}, "Zones", Failed, "serve use1-az4 (us-east-1a) (label topology.kubernetes.io/zone of the nodes, in account 222222222222)"},
+		"an endpoint service in other zones than the nodes": {func(f *Facts) {
+			f.EndpointServices = []hyperv1.AWSEndpointService{endpointService("old", time.Hour, "use1-az1"), endpointService("new", time.Minute, "use1-az4"), endpointService("starting", 0)}
+		}, "Zones", Failed, "serve use1-az4 (us-east-1a) (endpoint service of AWSEndpointService clusters-demo/new)"},
+		"an exhausted quota": {func(f *Facts) { f.AWS.Addresses = 3 }, "Elastic IP addresses in 222222222222, us-east-1", Warning, "3 of 5"},
 		"a quota that another cluster would exceed": {func(f *Facts) {
 			f.AWS.Quotas = []accountcheck.Quota{{Name: "NAT gateways", Where: "us-east-1a", Needed: 1, Used: 5, Limit: 5, Raise: "quota L-1 of service vpc in Service Quotas"}}
 		}, "NAT gateways in 222222222222, us-east-1", Warning, "5 of 5 are in use in us-east-1a; a new cluster"},
@@ -168,6 +197,37 @@ func TestEachProblemHasOneResultWithWhatToDo(t *testing.T) {
 		}
 		if len(problems) != 1 || problems[0].Check != c.check || problems[0].Status != c.status || !strings.Contains(problems[0].Message, c.words) || problems[0].Action == "" {
 			t.Errorf("%s: %+v", name, problems)
+		}
+	}
+}
+
+// setZoneIDs changes the label of the nodes.
+func setZoneIDs(f *Facts, id string) {
+	for i := range f.Nodes {
+		f.Nodes[i].Labels[zoneIDLabel] = id
+	}
+}
+
+// inZone returns the node in a zone without an id.
+func inZone(n corev1.Node, name string) corev1.Node {
+	n.Labels = map[string]string{zoneLabel: name}
+	return n
+}
+
+// A public cluster has no endpoint, and a cluster that exists nowhere yet can choose.
+func TestZonesAreComparedForEndpointsOnly(t *testing.T) {
+	f := sound()
+	f.AWS.Cluster = &Cluster{Zones: accountZones[:1]}
+	if r := f.Zones(); r.Status != Passed {
+		t.Errorf("a public cluster: %+v", r)
+	}
+	f.AWS.Cluster = nil
+	if r := f.Zones(); r.Status != Passed || !strings.HasSuffix(r.Message, "private clusters can use --zones us-east-1b,us-east-1c") {
+		t.Errorf("no cluster: %+v", r)
+	}
+	for endpoint, want := range map[bool]string{true: "us-east-1b", false: "us-east-1a"} {
+		if z, err := f.FirstZone(endpoint); err != nil || z.Name != want {
+			t.Errorf("first zone with an endpoint %v: %s, %v", endpoint, z, err)
 		}
 	}
 }
@@ -201,7 +261,7 @@ func TestGatherReadsAnInstallation(t *testing.T) {
 	discovery.Resources = []*metav1.APIResourceList{{GroupVersion: "route.openshift.io/v1", APIResources: []metav1.APIResource{{Kind: "Route", Name: "routes"}}}}
 	f := &Facts{Now: now, Namespace: "hypershift"}
 	Gather(context.Background(), reader, discovery, &http.Client{Transport: rewrite{strings.TrimPrefix(server.URL, "http://")}}, f)
-	if f.ServerVersion != "v1.36.3" || !f.Served["Route.route.openshift.io/v1"] || f.Operator == nil || len(f.Services) != 1 || len(f.Pods) != 1 || len(f.HostedClusters) != 1 {
+	if f.ServerVersion != "v1.36.3" || !f.ServedKinds["Route.route.openshift.io/v1"] || f.Operator == nil || len(f.Services) != 1 || len(f.Pods) != 1 || len(f.HostedClusters) != 1 {
 		t.Errorf("%+v", f)
 	}
 	if len(f.Documents) != 2 {

@@ -21,6 +21,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
 	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -33,7 +34,7 @@ type Facts struct {
 	Namespace string
 
 	ServerVersion  string
-	Served         map[string]bool // kinds, as Kind.group/version
+	ServedKinds    map[string]bool // kinds, as Kind.group/version
 	Operator       *appsv1.Deployment
 	Lease          *coordinationv1.Lease
 	StorageClasses []storagev1.StorageClass
@@ -46,12 +47,29 @@ type Facts struct {
 	// Pods are those of the operator and of control planes.
 	Pods           []corev1.Pod
 	HostedClusters []hyperv1.HostedCluster
+	// EndpointServices have the zones that load balancers serve.
+	EndpointServices []hyperv1.AWSEndpointService
 	// Documents are the answers of issuers, and of the bucket, by URL.
 	Documents map[string]error
 	// AWS are the facts of an account, if one was asked.
 	AWS *AWS
 	// Errors are about what could not be read, by the name of the field.
 	Errors map[string]error
+
+	mu sync.Mutex
+}
+
+// report records that a fact could not be read.
+func (f *Facts) report(name string, err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Errors == nil {
+		f.Errors = map[string]error{}
+	}
+	f.Errors[name] = err
 }
 
 // AWS are facts of the customer's account.
@@ -61,10 +79,24 @@ type AWS struct {
 	Addresses, AddressQuota int
 	// Quotas are the other quotas that a cluster needs.
 	Quotas []accountcheck.Quota
+	// AvailabilityZones are those of the region, with the names that the account has for them.
+	AvailabilityZones zone.List
+	// Nodes is true if the nodes of the management cluster are instances of this account.
+	Nodes bool
+	// Cluster is the cluster that the account is checked for. Nil: any.
+	Cluster *Cluster
 	// Zones are the hosted zones of a HostedCluster by id; the error is what is wrong with it.
 	Zones map[string]error
 	// Errors are about what could not be read.
 	Errors map[string]error
+}
+
+// Cluster is a cluster that exists, or that will be created.
+type Cluster struct {
+	// Private: nodes reach the API server through an endpoint.
+	Private bool
+	// Zones are those of the node pools' subnets.
+	Zones zone.List
 }
 
 // required are the kinds that the operator needs, by the value of the chart that installs them.
@@ -83,17 +115,10 @@ const httpTimeout = 10 * time.Second
 
 // Gather reads the facts. What cannot be read is in Errors.
 func Gather(ctx context.Context, reader client.Reader, server discovery.DiscoveryInterface, web *http.Client, f *Facts) {
-	f.Served, f.Warnings, f.Documents, f.Errors = map[string]bool{}, map[client.ObjectKey]string{}, map[string]error{}, map[string]error{}
-	var mu sync.Mutex
+	f.ServedKinds, f.Warnings, f.Documents, f.Errors = map[string]bool{}, map[client.ObjectKey]string{}, map[string]error{}, map[string]error{}
 	var group sync.WaitGroup
 	get := func(name string, read func() error) {
-		group.Go(func() {
-			if err := read(); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				f.Errors[name] = err
-			}
-		})
+		group.Go(func() { f.report(name, read()) })
 	}
 	get("ServerVersion", func() error {
 		v, err := server.ServerVersion()
@@ -102,7 +127,7 @@ func Gather(ctx context.Context, reader client.Reader, server discovery.Discover
 		}
 		return err
 	})
-	get("Served", func() error {
+	get("ServedKinds", func() error {
 		for _, r := range required {
 			list, err := server.ServerResourcesForGroupVersion(r.group)
 			if apierrors.IsNotFound(err) {
@@ -112,7 +137,7 @@ func Gather(ctx context.Context, reader client.Reader, server discovery.Discover
 				return err
 			}
 			for _, one := range list.APIResources {
-				f.Served[one.Kind+"."+r.group] = true
+				f.ServedKinds[one.Kind+"."+r.group] = true
 			}
 		}
 		return nil
@@ -133,16 +158,16 @@ func Gather(ctx context.Context, reader client.Reader, server discovery.Discover
 		}
 		return client.IgnoreNotFound(err)
 	})
-	classes, nodes, deployments, daemons := &storagev1.StorageClassList{}, &corev1.NodeList{}, &appsv1.DeploymentList{}, &appsv1.DaemonSetList{}
+	classes, deployments, daemons := &storagev1.StorageClassList{}, &appsv1.DeploymentList{}, &appsv1.DaemonSetList{}
 	services, clusters := &corev1.ServiceList{}, &hyperv1.HostedClusterList{}
 	get("StorageClasses", func() error { return reader.List(ctx, classes) })
-	get("Nodes", func() error { return reader.List(ctx, nodes) })
+	group.Go(func() { GatherZones(ctx, reader, f) })
 	get("Deployments", func() error { return reader.List(ctx, deployments) })
 	get("DaemonSets", func() error { return reader.List(ctx, daemons) })
 	get("Services", func() error { return reader.List(ctx, services) })
 	get("HostedClusters", func() error { return reader.List(ctx, clusters) })
 	group.Wait()
-	f.StorageClasses, f.Nodes, f.Deployments, f.DaemonSets, f.HostedClusters = classes.Items, nodes.Items, deployments.Items, daemons.Items, clusters.Items
+	f.StorageClasses, f.Deployments, f.DaemonSets, f.HostedClusters = classes.Items, deployments.Items, daemons.Items, clusters.Items
 	for i := range services.Items {
 		s := &services.Items[i]
 		if s.Spec.Type != corev1.ServiceTypeLoadBalancer {

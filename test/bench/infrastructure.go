@@ -117,7 +117,10 @@ func measureInfrastructure(ctx context.Context, emulator *awsemulator.Emulator) 
 			caller, err = awsgraph.CallerOf(groupCtx, cfg)
 			return err
 		})
-		group.Go(func() error { return cloud.CheckZones(groupCtx, network.Zones) })
+		group.Go(func() error {
+			_, err := cloud.ResolveZones(groupCtx, network.Zones)
+			return err
+		})
 		if err := group.Wait(); err != nil {
 			return nil, err
 		}

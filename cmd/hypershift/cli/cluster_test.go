@@ -187,6 +187,7 @@ func TestClusterCommands(t *testing.T) {
 		"Secrets of an earlier cluster of the same name are not used again": secretsOfAnEarlierCluster,
 		"A cluster in a shared VPC is created and deleted in both accounts": clusterInASharedVPC,
 		"Pools have the security group of the network":                      poolsOfASecurityGroup,
+		"Zones of the account are those that the management cluster serves": zonesAreCompared,
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := newUser(t)

@@ -83,6 +83,9 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 			return err
 		}
 	}
+	if err := o.prerequisites(ctx, env, m, cfg); err != nil {
+		return err
+	}
 	if err := o.accounts(ctx, env, cfg); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	s.StringVar(&n.InfraID, "infra-id", "", "infra ID of the cluster, the prefix of all names in AWS (default: the name and a random suffix)")
 	s.StringVar(&n.BaseDomain, "base-domain", "", "domain of an existing public hosted zone (required without --infra-json)")
 	s.StringVar(&n.BaseDomainPrefix, "base-domain-prefix", "", "prefix of the private zone in the base domain (default: the name of the cluster; none: no prefix)")
-	s.StringSliceVar(&n.Zones, "zones", nil, "availability zones, with a node pool in each (default: the first one of the region)")
+	s.StringSliceVar(&n.Zones, "zones", nil, "availability zones, as names or ids such as use1-az1, with a node pool in each (default: the first one that the management cluster serves)")
 	s.StringVar(&f.vpcCIDR, "vpc-cidr", "10.0.0.0/16", "addresses of the VPC, a network with a mask of 16 bits")
 	s.BoolVar(&n.SingleNATGateway, "single-nat-gateway", false, "one NAT gateway for all zones: it costs less, and all zones depend on one")
 	s.BoolVar(&n.PublicOnly, "public-only", false, "only public subnets, without NAT gateways; nodes have public addresses")
@@ -209,7 +209,7 @@ func (f *flags) readInfra() error {
 		for _, zone := range n.Zones {
 			i := slices.IndexFunc(all, func(z infra.OutputZone) bool { return z.Name == zone })
 			if i < 0 {
-				return fmt.Errorf("--zones has %s, and --infra-json has no subnet there", zone)
+				return fmt.Errorf("--zones has %s, and --infra-json has no subnet there; it has names of zones", zone)
 			}
 			made.Zones = append(made.Zones, all[i])
 		}

@@ -70,11 +70,11 @@ func (o *createOptions) identify(ctx context.Context, env operation.Environment,
 		}
 		o.network.InfraID = hc.Spec.InfraID
 	}
+	r, err := readRecord(env, c.Namespace, c.Name)
+	if err != nil {
+		return err
+	}
 	if o.network.InfraID == "" {
-		r, err := readRecord(env, c.Namespace, c.Name)
-		if err != nil {
-			return err
-		}
 		switch {
 		case r != nil && r.Server != m.Server:
 			return &operation.UsageError{Err: fmt.Errorf("an earlier command has begun cluster %s/%s with infra ID %s in the management cluster %s, not %s: continue it with --infra-id %s, or pass another --infra-id",
@@ -86,13 +86,16 @@ func (o *createOptions) identify(ctx context.Context, env operation.Environment,
 		}
 	}
 	o.roles.InfraID = o.network.InfraID
+	if r != nil && r.InfraID == o.network.InfraID && len(o.network.Zones) == 0 && o.infraJSON == "" {
+		o.network.Zones = r.Zones
+	}
 	return nil
 }
 
 func (o *createOptions) record(m *management.API) record {
 	return record{
 		Server: m.Server, InfraID: o.network.InfraID, Region: o.network.Region,
-		BaseDomain: o.network.BaseDomain, BaseDomainPrefix: o.network.BaseDomainPrefix, VPCOwner: o.roles.VPCOwner,
+		BaseDomain: o.network.BaseDomain, BaseDomainPrefix: o.network.BaseDomainPrefix, Zones: o.network.Zones, VPCOwner: o.roles.VPCOwner,
 	}
 }
 

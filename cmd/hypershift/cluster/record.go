@@ -19,6 +19,8 @@ type record struct {
 	Region           string `json:"region"`
 	BaseDomain       string `json:"baseDomain"`
 	BaseDomainPrefix string `json:"baseDomainPrefix,omitempty"`
+	// Zones are those of the network. A later run without --zones may choose others.
+	Zones []string `json:"zones,omitempty"`
 	// VPCOwner is the account of a shared VPC. Without its credentials, the network would be left behind.
 	VPCOwner string `json:"vpcOwner,omitempty"`
 }

@@ -8,17 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/clustertree"
 	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
 	"github.com/hosted-control-planes/hypershift/internal/version"
@@ -62,17 +58,17 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 		return fmt.Errorf("connecting to the management cluster: %w", err)
 	}
 	facts := &prerequisites.Facts{Now: env.Clock.Now(), ClientVersion: version.Get().Version, Namespace: o.operatorNamespace}
+	var existing *prerequisites.Existing
 	if o.Name != "" {
-		hc, err := clustertree.FindHostedCluster(ctx, c, o.Key())
-		if err != nil {
+		if existing, err = find(ctx, c, o.Key()); err != nil {
 			return err
 		}
-		facts.AWS = o.account(ctx, env, hc)
-	} else if o.aws {
-		facts.AWS = o.account(ctx, env, nil)
 	}
 	web := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	prerequisites.Gather(ctx, c, server, web, facts)
+	if existing != nil || o.aws {
+		o.gatherAWS(ctx, env, existing, facts)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -110,53 +106,27 @@ func write(env operation.Environment, results []prerequisites.Result) error {
 	return nil
 }
 
-// account reads the facts of the account of the credentials. hc may be nil.
-func (o *options) account(ctx context.Context, env operation.Environment, hc *hyperv1.HostedCluster) *prerequisites.AWS {
-	a := &prerequisites.AWS{Account: "AWS", Region: o.Region, Zones: map[string]error{}, Errors: map[string]error{}}
-	vpc, zones, domain := "", map[string]bool{}, ""
-	if hc != nil {
-		if hc.Spec.Platform.AWS == nil {
-			return nil
-		}
-		o.Region = cmp.Or(o.Region, hc.Spec.Platform.AWS.Region)
-		if hc.Spec.Platform.AWS.CloudProviderConfig != nil {
-			vpc = hc.Spec.Platform.AWS.CloudProviderConfig.VPC
-		}
-		zones, domain = map[string]bool{hc.Spec.DNS.PublicZoneID: false, hc.Spec.DNS.PrivateZoneID: true}, hc.Spec.DNS.BaseDomain
+// find returns the cluster with its node pools, or nil if it is not on AWS.
+func find(ctx context.Context, c client.Client, key client.ObjectKey) (*prerequisites.Existing, error) {
+	hc, err := clustertree.FindHostedCluster(ctx, c, key)
+	if err != nil || hc.Spec.Platform.AWS == nil {
+		return nil, err
+	}
+	api := management.API{Client: c}
+	// Without its node pools, the zones of the cluster are not compared.
+	pools, _ := api.NodePools(ctx, key.Namespace, key.Name)
+	return &prerequisites.Existing{HostedCluster: hc, NodePools: pools}, nil
+}
+
+// gatherAWS reads the facts of the account of the credentials.
+func (o *options) gatherAWS(ctx context.Context, env operation.Environment, existing *prerequisites.Existing, facts *prerequisites.Facts) {
+	if existing != nil {
+		o.Region = cmp.Or(o.Region, existing.Spec.Platform.AWS.Region)
 	}
 	cfg, err := o.Session.Config(ctx, env)
 	if err != nil {
-		a.Errors["addresses"] = err
-		return a
+		facts.AWS = &prerequisites.AWS{Account: "AWS", Region: o.Region, Errors: map[string]error{"addresses": err}}
+		return
 	}
-	a.Region = cfg.Region
-	caller, err := awsgraph.CallerOf(ctx, cfg)
-	if err != nil {
-		a.Errors["addresses"] = errors.New(awsx.Message(err))
-		return a
-	}
-	a.Account = caller.Account
-	var quotas sync.WaitGroup
-	defer quotas.Wait()
-	quotas.Go(func() {
-		a.Quotas = accountcheck.Quotas(ctx, cfg, vpc)
-		for i, q := range a.Quotas {
-			if q.Err != nil {
-				a.Quotas[i].Err = errors.New(awsx.Message(q.Err))
-			}
-		}
-	})
-	if a.Addresses, a.AddressQuota, err = accountcheck.Addresses(ctx, cfg); err != nil {
-		a.Errors["addresses"] = errors.New(awsx.Message(err))
-	}
-	for id, private := range zones {
-		if id == "" {
-			continue
-		}
-		a.Zones[id] = nil
-		if err := accountcheck.Zone(ctx, cfg, id, domain, private); err != nil {
-			a.Zones[id] = errors.New(awsx.Message(err))
-		}
-	}
-	return a
+	prerequisites.GatherAWS(ctx, cfg, existing, facts)
 }

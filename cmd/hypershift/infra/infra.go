@@ -4,15 +4,20 @@ package infra
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
+	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
 )
 
 const long = `The resources are a graph. They are created in parallel, and the state is saved before and after each creation:
@@ -29,12 +34,18 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	var spec infra.Spec
 	var cidr, outputFile string
 	var tags []string
+	var served management.Flags
 	c := operation.Command("aws", "Create the VPC and the hosted zones of a cluster in AWS", long, func(ctx context.Context) error {
 		if err := complete(&spec, cidr, tags); err != nil {
 			return err
 		}
 		if template.Wanted() {
 			return render(env, o, v, template, spec)
+		}
+		if served != (management.Flags{}) {
+			if err := checkZones(ctx, env, o, served, spec.Zones); err != nil {
+				return err
+			}
 		}
 		return create(ctx, env, o, v, spec, outputFile)
 	})
@@ -47,7 +58,9 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	f.StringVar(&spec.Name, "name", "example", "name of the cluster; its private zone is <name>.hypershift.local")
 	f.StringVar(&spec.BaseDomain, "base-domain", "", "domain of an existing public hosted zone (required)")
 	f.StringVar(&spec.BaseDomainPrefix, "base-domain-prefix", "", "prefix of the private zone in the base domain (default: the name of the cluster; none: no prefix)")
-	f.StringSliceVar(&spec.Zones, "zones", nil, "availability zones (default: the first one of the region)")
+	f.StringSliceVar(&spec.Zones, "zones", nil, "availability zones, as names or ids such as use1-az1 (default: the first one of the region)")
+	f.StringVar(&served.Kubeconfig, "kubeconfig", "", "kubeconfig of the management cluster: fail if --zones has no zone that a private cluster there can use")
+	f.StringVar(&served.Context, "context", "", "context of that kubeconfig, for the same check")
 	f.StringVar(&cidr, "vpc-cidr", "10.0.0.0/16", "addresses of the VPC, a network with a mask of 16 bits")
 	f.BoolVar(&spec.SingleNATGateway, "single-nat-gateway", false, "one NAT gateway for all zones: it costs less, and all zones depend on one")
 	f.BoolVar(&spec.PublicOnly, "public-only", false, "only public subnets, without NAT gateways")
@@ -74,6 +87,9 @@ func render(env operation.Environment, o operation.Options, v operation.VPCOwner
 	if len(spec.Zones) == 0 {
 		return &operation.UsageError{Err: errors.New("--render needs --zones: it makes no call")}
 	}
+	if slices.ContainsFunc(spec.Zones, zone.IsID) {
+		return &operation.UsageError{Err: errors.New("--render needs names in --zones: it makes no call, and the id of a zone has another name in another account")}
+	}
 	spec.Region = o.Region
 	if err := operation.Check(spec.Validate()); err != nil {
 		return err
@@ -86,6 +102,30 @@ func render(env operation.Environment, o operation.Options, v operation.VPCOwner
 		return &operation.UsageError{Err: errors.New("--render cannot create a security group: remove --worker-security-group")}
 	}
 	return template.Write(env, infra.Template(spec))
+}
+
+// checkZones compares the zones of a network with those that the management cluster serves: a private cluster needs one of them.
+func checkZones(ctx context.Context, env operation.Environment, o operation.Options, served management.Flags, zones []string) error {
+	m, err := served.Connect()
+	if err != nil {
+		return err
+	}
+	cfg, err := o.Config(ctx, env)
+	if err != nil {
+		return err
+	}
+	facts := &prerequisites.Facts{}
+	prerequisites.GatherZones(ctx, m, facts)
+	prerequisites.GatherAvailabilityZones(ctx, cfg, facts)
+	if err := facts.AWS.Errors["zones"]; err != nil {
+		return err
+	}
+	found, err := facts.AWS.AvailabilityZones.Resolve(cfg.Region, zones)
+	if err != nil {
+		return &operation.UsageError{Err: fmt.Errorf("--zones: %w", err)}
+	}
+	facts.AWS.Cluster = &prerequisites.Cluster{Private: true, Zones: found}
+	return operation.Report(env, []prerequisites.Result{facts.Zones()})
 }
 
 func create(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, spec infra.Spec, outputFile string) error {
@@ -127,12 +167,8 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 			return err
 		})
 	}
-	group.Go(func() error {
-		if len(spec.Zones) > 0 {
-			return cloud.CheckZones(groupCtx, spec.Zones)
-		}
-		zone, err := cloud.FirstZone(groupCtx)
-		spec.Zones = []string{zone}
+	group.Go(func() (err error) {
+		spec.Zones, err = cloud.ResolveZones(groupCtx, spec.Zones)
 		return err
 	})
 	if err := group.Wait(); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/machine"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
 	"github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 )
 
@@ -188,22 +189,23 @@ func (c *Cloud) Prefetch() []func(context.Context) error {
 	}
 }
 
-// FirstZone returns the first zone of the region.
-func (c *Cloud) FirstZone(ctx context.Context) (string, error) {
-	zones, err := c.ofCluster().zones.Get(ctx, false)
+// ResolveZones returns the names of zones that are given by name or id: of all accounts, that of the cluster gives them. Without any, it
+// is the first zone of the region.
+func (c *Cloud) ResolveZones(ctx context.Context, given []string) ([]string, error) {
+	described, err := c.ofCluster().zones.Get(ctx, false)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var found []string
-	for _, z := range zones {
-		if z.ZoneType == nil || *z.ZoneType == "availability-zone" {
-			found = append(found, aws.ToString(z.ZoneName))
-		}
+	all := zone.New(described)
+	if len(given) > 0 {
+		found, err := all.Resolve(c.region, given)
+		return found.Names(), err
 	}
-	if len(found) == 0 {
-		return "", fmt.Errorf("region %s has no zones", c.region)
+	usable := all.Usable()
+	if len(usable) == 0 {
+		return nil, fmt.Errorf("region %s has no zones", c.region)
 	}
-	return slices.Min(found), nil
+	return usable[:1].Names(), nil
 }
 
 // VPCID returns the id of the VPC of the cluster, or "".

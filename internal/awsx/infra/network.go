@@ -89,25 +89,6 @@ func (c *Cloud) Graph(s Spec) (*rg.Graph, error) {
 	return g, nil
 }
 
-// CheckZones returns an error for zones that the region does not have.
-func (c *Cloud) CheckZones(ctx context.Context, zones []string) error {
-	known, err := c.ofCluster().zones.Get(ctx, false)
-	if err != nil {
-		return err
-	}
-	var all []string
-	for _, z := range known {
-		all = append(all, aws.ToString(z.ZoneName))
-	}
-	slices.Sort(all)
-	for _, zone := range zones {
-		if !slices.Contains(all, zone) {
-			return fmt.Errorf("zone %s does not exist in region %s for this account; it has %s", zone, c.region, strings.Join(all, ", "))
-		}
-	}
-	return nil
-}
-
 // zone returns the zone that matches, with the name that it has in the account of the cluster. In the account of a shared VPC, the same
 // name may be that of another zone; only ids are the same in all accounts.
 func (c *Cloud) zone(ctx context.Context, match func(types.AvailabilityZone) bool) (types.AvailabilityZone, error) {

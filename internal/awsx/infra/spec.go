@@ -11,6 +11,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -18,8 +19,9 @@ import (
 type Spec struct {
 	InfraID, Name string
 	Region        string
-	Zones         []string
-	BaseDomain    string
+	// Zones are names; those that a user gives may be ids. ResolveZones returns the names.
+	Zones      []string
+	BaseDomain string
 	// BaseDomainPrefix defaults to Name. NoPrefix means none.
 	BaseDomainPrefix string
 	VPCCIDR          netip.Prefix
@@ -76,14 +78,14 @@ func (s Spec) Validate() field.ErrorList {
 		errs = append(errs, field.TooMany(flag("zones"), len(s.Zones), maxZones))
 	}
 	seen := map[string]bool{}
-	for _, zone := range s.Zones {
-		if !strings.HasPrefix(zone, s.Region) {
-			errs = append(errs, field.Invalid(flag("zones"), zone, "is not a zone of the region "+s.Region))
+	for _, given := range s.Zones {
+		if !strings.HasPrefix(given, s.Region) && !zone.IsID(given) {
+			errs = append(errs, field.Invalid(flag("zones"), given, "is neither a zone of the region "+s.Region+" nor the id of a zone, such as use1-az1"))
 		}
-		if seen[zone] {
-			errs = append(errs, field.Duplicate(flag("zones"), zone))
+		if seen[given] {
+			errs = append(errs, field.Duplicate(flag("zones"), given))
 		}
-		seen[zone] = true
+		seen[given] = true
 	}
 	if s.SingleNATGateway && s.PublicOnly {
 		errs = append(errs, field.Forbidden(flag("single-nat-gateway"), "public-only infrastructure has no NAT gateway"))

@@ -1,0 +1,43 @@
+package accountcheck
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+)
+
+// HasInstance is true if the account has the instance. Without an id it makes no call.
+func HasInstance(ctx context.Context, cfg aws.Config, id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	// An instance of another account is an empty list for a filter. As a parameter it is an error.
+	answer, err := awsx.EC2(cfg).DescribeInstances(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{{Name: aws.String("instance-id"), Values: []string{id}}}})
+	if err != nil {
+		return false, fmt.Errorf("reading instance %s: %w", id, err)
+	}
+	return len(answer.Reservations) > 0, nil
+}
+
+// ZonesOfSubnets returns the ids of the zones of subnets that exist.
+func ZonesOfSubnets(ctx context.Context, cfg aws.Config, subnets []string) (ids []string, _ error) {
+	if len(subnets) == 0 {
+		return nil, nil
+	}
+	filters := []types.Filter{{Name: aws.String("subnet-id"), Values: subnets}}
+	for pages := ec2.NewDescribeSubnetsPaginator(awsx.EC2(cfg), &ec2.DescribeSubnetsInput{Filters: filters}); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reading the subnets of the node pools: %w", err)
+		}
+		for _, s := range page.Subnets {
+			ids = append(ids, aws.ToString(s.AvailabilityZoneId))
+		}
+	}
+	return ids, nil
+}

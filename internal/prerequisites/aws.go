@@ -1,0 +1,130 @@
+package prerequisites
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
+)
+
+// Existing is a cluster that an account is checked for.
+type Existing struct {
+	*hyperv1.HostedCluster
+	NodePools []hyperv1.NodePool
+}
+
+// hostedZones returns the hosted zones of the cluster, and whether each must be private.
+func (e *Existing) hostedZones() map[string]bool {
+	zones := map[string]bool{e.Spec.DNS.PublicZoneID: false, e.Spec.DNS.PrivateZoneID: true}
+	delete(zones, "")
+	return zones
+}
+
+// subnets are those of the node pools.
+func (e *Existing) subnets() (ids []string) {
+	for i := range e.NodePools {
+		if aws := e.NodePools[i].Spec.Platform.AWS; aws != nil && aws.Subnet.ID != nil {
+			ids = append(ids, *aws.Subnet.ID)
+		}
+	}
+	return ids
+}
+
+func (e *Existing) vpc() string {
+	if c := e.Spec.Platform.AWS.CloudProviderConfig; c != nil {
+		return c.VPC
+	}
+	return ""
+}
+
+// isPrivate is true if nodes reach the API server through an endpoint.
+func isPrivate(access hyperv1.AWSEndpointAccessType) bool {
+	return access == hyperv1.Private || access == hyperv1.PublicAndPrivate
+}
+
+// GatherAWS reads the facts of the account of cfg. It follows Gather: the zones of nodes are compared. existing may be nil.
+func GatherAWS(ctx context.Context, cfg aws.Config, existing *Existing, f *Facts) {
+	a := &AWS{Account: "AWS", Region: cfg.Region, Zones: map[string]error{}, Errors: map[string]error{}}
+	f.AWS = a
+	caller, err := awsgraph.CallerOf(ctx, cfg)
+	if err != nil {
+		a.Errors["addresses"] = errors.New(awsx.Message(err))
+		return
+	}
+	a.Account = caller.Account
+	vpc := ""
+	if existing != nil {
+		vpc = existing.vpc()
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() {
+		a.Quotas = accountcheck.Quotas(ctx, cfg, vpc)
+		for i, q := range a.Quotas {
+			if q.Err != nil {
+				a.Quotas[i].Err = errors.New(awsx.Message(q.Err))
+			}
+		}
+	})
+	GatherAvailabilityZones(ctx, cfg, f)
+	if a.Addresses, a.AddressQuota, err = accountcheck.Addresses(ctx, cfg); err != nil {
+		a.Errors["addresses"] = errors.New(awsx.Message(err))
+	}
+	if existing == nil {
+		return
+	}
+	f.zonesOf(ctx, cfg, existing)
+	for id, private := range existing.hostedZones() {
+		a.Zones[id] = nil
+		if err := accountcheck.Zone(ctx, cfg, id, existing.Spec.DNS.BaseDomain, private); err != nil {
+			a.Zones[id] = errors.New(awsx.Message(err))
+		}
+	}
+}
+
+// GatherAvailabilityZones reads the zones of the account, and whether the nodes of the management cluster are in this account. It follows
+// GatherZones.
+func GatherAvailabilityZones(ctx context.Context, cfg aws.Config, f *Facts) {
+	if f.AWS == nil {
+		f.AWS = &AWS{Region: cfg.Region, Errors: map[string]error{}}
+	}
+	all, err := zone.Describe(ctx, awsx.EC2(cfg))
+	if err == nil {
+		f.AWS.AvailabilityZones = all
+		if len(f.Served().IDs) == 0 {
+			// The names of the nodes' zones have a meaning only in the account of the nodes.
+			f.AWS.Nodes, err = accountcheck.HasInstance(ctx, cfg, f.instance())
+		}
+	}
+	if err != nil {
+		f.AWS.Errors["zones"] = errors.New(awsx.Message(err))
+	}
+}
+
+// zonesOf returns the zones of the cluster's subnets.
+func (f *Facts) zonesOf(ctx context.Context, cfg aws.Config, existing *Existing) {
+	ids, err := accountcheck.ZonesOfSubnets(ctx, cfg, existing.subnets())
+	if err != nil {
+		f.AWS.Errors["zones"] = errors.New(awsx.Message(err))
+		return
+	}
+	f.AWS.Cluster = &Cluster{Private: isPrivate(existing.Spec.Platform.AWS.EndpointAccess), Zones: f.AWS.AvailabilityZones.Of(ids)}
+}
+
+// instance returns the instance of a node of the management cluster: the last part of aws:///us-east-1a/i-0123.
+func (f *Facts) instance() string {
+	for i := range f.Nodes {
+		if id := f.Nodes[i].Spec.ProviderID; strings.HasPrefix(id, "aws://") {
+			return id[strings.LastIndex(id, "/")+1:]
+		}
+	}
+	return ""
+}

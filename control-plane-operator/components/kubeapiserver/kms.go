@@ -161,7 +161,9 @@ func kmsPlugin(spec hyperv1.AWSKMSSpec, key string, health int, sockets corev1.V
 	return corev1.Container{
 		Name:  kmsName(key),
 		Image: kmsImage,
-		Args:  []string{"--key=" + key, "--region=" + kmsRegion(key, spec), "--listen=" + kmsSocket(key), fmt.Sprintf("--health-port=:%d", health)},
+		// The entrypoint of the published image is another program, which runs the program that its arguments name.
+		Command: []string{"/aws-encryption-provider"},
+		Args:    []string{"--key=" + key, "--region=" + kmsRegion(key, spec), "--listen=" + kmsSocket(key), fmt.Sprintf("--health-port=:%d", health)},
 		Env: []corev1.EnvVar{
 			{Name: "AWS_REGION", Value: kmsRegion(key, spec)},
 			{Name: "AWS_ROLE_ARN", Value: spec.Auth.AWSKMSRoleARN},

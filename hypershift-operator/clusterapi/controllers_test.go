@@ -18,7 +18,7 @@ func TestDesiredControllers(t *testing.T) {
 	plane := controlplane.NamespaceOf(hc)
 	plain := &controlplane.Target{
 		Namespace: plane, IssuerURL: "https://oidc.example.com/demo-x",
-		Images: map[string]string{names.ClusterAPI: "registry/cluster-api:1", capiprovider.Image: "registry/provider:1", controlplane.OperatorImage: "registry/operator:1"},
+		Images: map[string]string{names.ClusterAPI: "registry/cluster-api:1", capiprovider.Image: "registry/cluster-api-provider-aws:1", controlplane.OperatorImage: "registry/control-plane-operator:1"},
 		AWS:    &hyperv1.AWSPlatformSpec{Region: "us-east-1", RolesRef: hyperv1.AWSRolesRef{NodePoolManagementARN: "arn:aws:iam::222222222222:role/demo-nodes"}},
 		Pods:   controlplane.PodSettings{PriorityClass: "hypershift-control-plane"},
 	}

@@ -22,7 +22,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hack/payload/publishedimages"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
+	"github.com/hosted-control-planes/hypershift/test/imagecheck"
 )
 
 // installations are typical values of users.
@@ -311,6 +313,9 @@ func checkPod(t *testing.T, restricted policy.Evaluator, name string, pod *corev
 			t.Errorf("%s: %s: %s", name, result.ForbiddenReason, result.ForbiddenDetail)
 		}
 	}
+	for _, problem := range imagecheck.Pod(&pod.Spec, publishedImage) {
+		t.Errorf("%s: %s", name, problem)
+	}
 	for _, c := range pod.Spec.Containers {
 		if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() {
 			t.Errorf("container %s requests nothing", c.Name)
@@ -324,6 +329,15 @@ func checkPod(t *testing.T, restricted policy.Evaluator, name string, pod *corev
 			}
 		}
 	}
+}
+
+// publishedImage returns the facts of an image of the chart. Users may give other names to the image of the operators.
+func publishedImage(reference string) (publishedimages.Image, bool) {
+	name := publishedimages.OperatorImage
+	if strings.Contains(reference, "/"+publishedimages.ExternalDNS+":") {
+		name = publishedimages.ExternalDNS
+	}
+	return publishedimages.Of(name, "")
 }
 
 func checkRules(t *testing.T, role *rbacv1.ClusterRole) {

@@ -48,9 +48,9 @@ func desired(t *testing.T, c component.Component[*target.HostedCluster], change 
 		).Build(),
 		Scheme: scheme, Clock: clocktesting.NewFakeClock(time.Now()), Interval: interval,
 		Releases: fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{
-			"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1",
+			"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/konnectivity-agent:1",
 			names.MetricsServer:     "registry/metrics-server:1",
-			names.EBSCSIDriverImage: "registry/ebs:1", names.CSINodeRegistrarImage: "registry/registrar:1", names.CSILivenessProbeImage: "registry/liveness:1",
+			names.EBSCSIDriverImage: "registry/aws-ebs-csi-driver:1", names.CSINodeRegistrarImage: "registry/csi-node-driver-registrar:1", names.CSILivenessProbeImage: "registry/csi-livenessprobe:1",
 			podnetwork.Image: "registry/flannel:1",
 		}}),
 	})

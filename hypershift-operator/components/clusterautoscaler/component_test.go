@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 	hc.Namespace, hc.Name = "clusters", "demo"
 	objs, err := component.Render(Component, &controlplane.Target{
 		Namespace: controlplane.NamespaceOf(hc),
-		Images:    map[string]string{names.ClusterAutoscaler: "registry/cluster-autoscaler:1", controlplane.OperatorImage: "registry/operator:1"},
+		Images:    map[string]string{names.ClusterAutoscaler: "registry/cluster-autoscaler:1", controlplane.OperatorImage: "registry/control-plane-operator:1"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func TestDesiredOperator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.s.plane = controlplane.NamespaceOf(tc.s.hc)
 			tc.opts.Scheme = scheme
-			objs, err := newReconciler(tc.opts).desiredOperator(tc.s, "registry/operator:1")
+			objs, err := newReconciler(tc.opts).desiredOperator(tc.s, "registry/control-plane-operator:1")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,8 +1,11 @@
 package prerequisites
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,43 +53,58 @@ func isPrivate(access hyperv1.AWSEndpointAccessType) bool {
 	return access == hyperv1.Private || access == hyperv1.PublicAndPrivate
 }
 
-// GatherAWS reads the facts of the account of cfg. It follows Gather: the zones of nodes are compared. existing may be nil.
+// GatherAWS reads the facts of the account of cfg. It follows Gather: the zones of nodes are compared. existing may be nil. A new cluster is
+// in the facts already.
 func GatherAWS(ctx context.Context, cfg aws.Config, existing *Existing, f *Facts) {
-	a := &AWS{Account: "AWS", Region: cfg.Region, Zones: map[string]error{}, Errors: map[string]error{}}
-	f.AWS = a
-	caller, err := awsgraph.CallerOf(ctx, cfg)
-	if err != nil {
+	if f.AWS == nil {
+		GatherAvailabilityZones(ctx, cfg, f)
+		if existing != nil {
+			f.describe(ctx, cfg, existing)
+		}
+	}
+	a := f.AWS
+	a.Account, a.Zones = "AWS", map[string]error{}
+	var err error
+	if a.Caller, err = awsgraph.CallerOf(ctx, cfg); err != nil {
 		a.Errors["addresses"] = errors.New(awsx.Message(err))
 		return
 	}
-	a.Account = caller.Account
+	a.Account = a.Caller.Account
 	vpc := ""
 	if existing != nil {
 		vpc = existing.vpc()
 	}
+	if a.Cluster != nil && a.Cluster.New {
+		a.gatherNeeds(ctx, cfg)
+	}
 	var group sync.WaitGroup
-	defer group.Wait()
 	group.Go(func() {
-		a.Quotas = accountcheck.Quotas(ctx, cfg, vpc)
+		a.Quotas = accountcheck.Quotas(ctx, cfg, vpc, a.needs())
 		for i, q := range a.Quotas {
 			if q.Err != nil {
 				a.Quotas[i].Err = errors.New(awsx.Message(q.Err))
 			}
 		}
 	})
-	GatherAvailabilityZones(ctx, cfg, f)
-	if a.Addresses, a.AddressQuota, err = accountcheck.Addresses(ctx, cfg); err != nil {
-		a.Errors["addresses"] = errors.New(awsx.Message(err))
+	if a.Cluster != nil {
+		group.Go(func() { a.gatherMachines(ctx, cfg) })
 	}
-	if existing == nil {
-		return
+	addresses, quota, addressErr := 0, 0, error(nil)
+	group.Go(func() { addresses, quota, addressErr = accountcheck.Addresses(ctx, cfg) })
+	if existing != nil {
+		group.Go(func() {
+			for id, private := range existing.hostedZones() {
+				a.Zones[id] = nil
+				if err := accountcheck.Zone(ctx, cfg, id, existing.Spec.DNS.BaseDomain, private); err != nil {
+					a.Zones[id] = errors.New(awsx.Message(err))
+				}
+			}
+		})
 	}
-	f.zonesOf(ctx, cfg, existing)
-	for id, private := range existing.hostedZones() {
-		a.Zones[id] = nil
-		if err := accountcheck.Zone(ctx, cfg, id, existing.Spec.DNS.BaseDomain, private); err != nil {
-			a.Zones[id] = errors.New(awsx.Message(err))
-		}
+	a.gatherIdentity(ctx, cfg)
+	group.Wait()
+	if a.Addresses, a.AddressQuota = addresses, quota; addressErr != nil {
+		a.Errors["addresses"] = errors.New(awsx.Message(addressErr))
 	}
 }
 
@@ -109,14 +127,27 @@ func GatherAvailabilityZones(ctx context.Context, cfg aws.Config, f *Facts) {
 	}
 }
 
-// zonesOf returns the zones of the cluster's subnets.
-func (f *Facts) zonesOf(ctx context.Context, cfg aws.Config, existing *Existing) {
-	ids, err := accountcheck.ZonesOfSubnets(ctx, cfg, existing.subnets())
+// describe returns what the checks need to know about a cluster that exists.
+func (f *Facts) describe(ctx context.Context, cfg aws.Config, existing *Existing) {
+	c := &Cluster{Private: isPrivate(existing.Spec.Platform.AWS.EndpointAccess), Spot: existing.Spec.AutoNode.Karpenter() != nil}
+	f.AWS.Cluster = c
+	zoneOf, err := accountcheck.ZonesOfSubnets(ctx, cfg, existing.subnets())
 	if err != nil {
 		f.AWS.Errors["zones"] = errors.New(awsx.Message(err))
-		return
 	}
-	f.AWS.Cluster = &Cluster{Private: isPrivate(existing.Spec.Platform.AWS.EndpointAccess), Zones: f.AWS.AvailabilityZones.Of(ids)}
+	c.Zones = f.AWS.AvailabilityZones.Of(slices.Collect(maps.Values(zoneOf)))
+	for i := range existing.NodePools {
+		np := &existing.NodePools[i]
+		aws := np.Spec.Platform.AWS
+		if aws == nil || aws.InstanceType == "" {
+			continue
+		}
+		m := Machines{InstanceType: aws.InstanceType, Arch: cmp.Or(np.Spec.Arch, hyperv1.ArchitectureAMD64), Image: aws.AMI}
+		if aws.Subnet.ID != nil {
+			m.Zones = f.AWS.AvailabilityZones.Of([]string{zoneOf[*aws.Subnet.ID]})
+		}
+		c.Machines = append(c.Machines, m)
+	}
 }
 
 // instance returns the instance of a node of the management cluster: the last part of aws:///us-east-1a/i-0123.

@@ -62,29 +62,34 @@ type check struct {
 	name string
 	uses []string
 	run  func(*Facts) Result
+	// clusters: the check is about the clusters that exist, and not made for a new one.
+	clusters bool
 }
 
 var checks = []check{
-	{"Kubernetes version", []string{"ServerVersion"}, (*Facts).kubernetes},
-	{"CRDs", []string{"ServedKinds"}, (*Facts).crds},
-	{"Operator", []string{"Operator", "Lease"}, (*Facts).operator},
-	{"Operator version", []string{"Operator"}, (*Facts).operatorVersion},
-	{"Nodes", []string{"Nodes"}, (*Facts).nodes},
-	{"Storage class", []string{"StorageClasses"}, (*Facts).storage},
-	{"Load balancers", []string{"Services", "Deployments", "DaemonSets"}, (*Facts).balancers},
-	{"NetworkPolicies", []string{"HostedClusters"}, (*Facts).networkPolicies},
-	{"Images", []string{"Pods"}, (*Facts).images},
-	{zonesCheck, nil, (*Facts).zones},
-	{"Private clusters", []string{"Operator"}, (*Facts).privateLink},
-	{"OIDC bucket", []string{"Operator"}, (*Facts).oidcBucket},
-	{"OIDC documents", []string{"HostedClusters"}, (*Facts).oidcDocuments},
-	{"Trust policies", []string{"HostedClusters"}, (*Facts).trust},
-	{"Hosted clusters", []string{"HostedClusters"}, (*Facts).clusters},
+	{"Kubernetes version", []string{"ServerVersion"}, (*Facts).kubernetes, false},
+	{"CRDs", []string{"ServedKinds"}, (*Facts).crds, false},
+	{"Operator", []string{"Operator", "Lease"}, (*Facts).operator, false},
+	{"Operator version", []string{"Operator"}, (*Facts).operatorVersion, false},
+	{"Nodes", []string{"Nodes"}, (*Facts).nodes, false},
+	{"Storage class", []string{"StorageClasses"}, (*Facts).storage, false},
+	{"Load balancers", []string{"Services", "Deployments", "DaemonSets"}, (*Facts).balancers, false},
+	{"NetworkPolicies", []string{"HostedClusters"}, (*Facts).networkPolicies, true},
+	{"Images", []string{"Pods"}, (*Facts).images, true},
+	{zonesCheck, nil, (*Facts).zones, false},
+	{"Private clusters", []string{"Operator"}, (*Facts).privateLink, false},
+	{"OIDC bucket", []string{"Operator"}, (*Facts).oidcBucket, false},
+	{"OIDC documents", []string{"HostedClusters"}, (*Facts).oidcDocuments, true},
+	{"Trust policies", []string{"HostedClusters"}, (*Facts).trust, true},
+	{"Hosted clusters", []string{"HostedClusters"}, (*Facts).clusters, true},
 }
 
-// Run runs all checks.
+// Run runs all checks. For a new cluster, what the installation lacks is a warning: the user may not see all of it, and may not change it.
 func Run(f *Facts) (results []Result) {
 	for _, c := range checks {
+		if c.clusters && f.creating() {
+			continue
+		}
 		r := c.run
 		for _, fact := range c.uses {
 			if err := f.Errors[fact]; err != nil {
@@ -94,6 +99,9 @@ func Run(f *Facts) (results []Result) {
 		}
 		result := r(f)
 		result.Check = c.name
+		if f.creating() && result.Status == Failed && c.name != zonesCheck {
+			result.Status = Warning
+		}
 		results = append(results, result)
 	}
 	if f.AWS != nil {
@@ -399,24 +407,21 @@ func (f *Facts) clusters() Result {
 	return passed("%d exist, and the installation supports all of them", len(f.HostedClusters))
 }
 
-// freeAddresses is how many elastic IP addresses a cluster in three zones needs.
-const freeAddresses = 3
-
 func (a *AWS) run() (results []Result) {
 	add := func(name string, r Result) {
 		r.Check = name + " in " + a.Account + ", " + a.Region
 		results = append(results, r)
 	}
-	switch err := a.Errors["addresses"]; {
-	case err != nil:
-		add("Elastic IP addresses", unknown("check the credentials", "%v", err))
-	case a.AddressQuota > 0 && a.AddressQuota-a.Addresses < freeAddresses:
-		add("Elastic IP addresses", warning("raise the quota in Service Quotas, or use --single-nat-gateway for new clusters", "%d of %d are in use; the NAT gateways of a new cluster need one for each zone", a.Addresses, a.AddressQuota))
-	default:
-		add("Elastic IP addresses", passed("%d of %d are in use", a.Addresses, a.AddressQuota))
+	if a.Caller.ARN != "" {
+		add("Credentials", a.identity())
+		add("Clock", a.clock())
 	}
-	for _, q := range a.Quotas {
-		add(q.Name, quota(q))
+	c := a.Cluster
+	if c == nil || !c.Continued {
+		add("Elastic IP addresses", a.addresses())
+		for _, q := range a.Quotas {
+			add(q.Name, a.quota(q))
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.Zones)) {
 		if err := a.Zones[id]; err != nil {
@@ -425,11 +430,56 @@ func (a *AWS) run() (results []Result) {
 		}
 		add("Hosted zone "+id, passed("it exists and has the right name"))
 	}
+	if c == nil {
+		return results
+	}
+	if c.Release != nil {
+		add("Release image", a.releaseImage(c.Release))
+	}
+	for i, facts := range a.machines {
+		add("Instance type "+c.Machines[i].InstanceType, a.offered(c.Machines[i], facts))
+		if facts.AMI != "" {
+			add("Machine image "+facts.AMI, a.image(c.Machines[i], facts))
+		}
+	}
+	if c.Spot {
+		add("Spot instances", a.spot())
+	}
+	if c.New && a.Caller.ARN != "" {
+		add("Permissions", a.permissions())
+	}
 	return results
 }
 
-// quota is a warning if another cluster does not fit: those that exist go on.
-func quota(q accountcheck.Quota) Result {
+// needs are those of the new cluster, else of a usual one.
+func (a *AWS) needs() accountcheck.Needs {
+	if c := a.Cluster; c != nil && c.New {
+		return c.Needs
+	}
+	return accountcheck.Usual
+}
+
+func (a *AWS) addresses() Result {
+	const action = "raise the quota L-0263D0A3 of service ec2 in Service Quotas, or use --single-nat-gateway for new clusters"
+	need := a.needs().Addresses
+	switch err := a.Errors["addresses"]; {
+	case err != nil:
+		return unknown("check the credentials", "%v", err)
+	case a.AddressQuota > 0 && a.AddressQuota-a.Addresses < need:
+		return a.short(action, "%d of %d are in use; the NAT gateways of a new cluster need one for each zone, here %d", a.Addresses, a.AddressQuota, need)
+	}
+	return passed("%d of %d are in use", a.Addresses, a.AddressQuota)
+}
+
+// short is a failure if the cluster to be created does not fit, and a warning if another one does not fit: those that exist go on.
+func (a *AWS) short(action, format string, args ...any) Result {
+	if a.Cluster != nil && a.Cluster.New {
+		return failed(action, format, args...)
+	}
+	return warning(action, format, args...)
+}
+
+func (a *AWS) quota(q accountcheck.Quota) Result {
 	if q.Err != nil {
 		return unknown("allow the calls in config/iam/commandline/doctor.json, and check the region", "%v", q.Err)
 	}
@@ -437,9 +487,13 @@ func quota(q accountcheck.Quota) Result {
 	if q.Where != "" {
 		text += " in " + q.Where
 	}
-	if q.Exhausted() {
-		return warning(fmt.Sprintf("raise the %s, or delete what is not needed: `hypershift leftovers aws` lists what clusters left behind", q.Raise),
-			"%s; a new cluster in three zones, with a node in each, needs %d", text, q.Needed)
+	if !q.Exhausted() {
+		return passed("%s", text)
 	}
-	return passed("%s", text)
+	of := "a new cluster in three zones, with a node in each,"
+	if a.Cluster != nil && a.Cluster.New {
+		of = "the cluster"
+	}
+	return a.short(fmt.Sprintf("raise the %s, or delete what is not needed: `hypershift leftovers aws` lists what clusters left behind", q.Raise),
+		"%s; %s needs %d", text, of, q.Needed)
 }

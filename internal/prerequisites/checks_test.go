@@ -22,6 +22,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
 	"github.com/hosted-control-planes/hypershift/internal/clustertree"
 )
@@ -99,7 +100,7 @@ func sound() *Facts {
 		HostedClusters: []hyperv1.HostedCluster{cluster(condition(hyperv1.NetworkPoliciesEnforced, metav1.ConditionTrue, ""), condition(hyperv1.ValidAWSIdentityProvider, metav1.ConditionTrue, ""))},
 		Documents:      map[string]error{"https://docs.s3.us-east-1.amazonaws.com/": nil, "https://issuer.example.com/demo/.well-known/openid-configuration": nil},
 		Errors:         map[string]error{}, Warnings: map[client.ObjectKey]string{},
-		AWS: &AWS{Account: "222222222222", Region: "us-east-1", AvailabilityZones: accountZones, Cluster: &Cluster{Private: true, Zones: accountZones[1:3]}, Addresses: 1, AddressQuota: 5, Zones: map[string]error{"Z1": nil}, Errors: map[string]error{}},
+		AWS: &AWS{Account: "222222222222", Region: "us-east-1", Caller: awsgraph.Caller{ARN: "arn:aws:iam::222222222222:user/me", Account: "222222222222", Partition: "aws"}, AvailabilityZones: accountZones, Cluster: &Cluster{Private: true, Zones: accountZones[1:3]}, Addresses: 1, AddressQuota: 5, Zones: map[string]error{"Z1": nil}, Errors: map[string]error{}},
 	}
 	for _, r := range required {
 		for _, kind := range r.kinds {

@@ -21,6 +21,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
 	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -59,6 +60,9 @@ type Facts struct {
 	mu sync.Mutex
 }
 
+// creating is true if the facts are about a cluster that does not exist yet.
+func (f *Facts) creating() bool { return f.AWS != nil && f.AWS.Cluster != nil && f.AWS.Cluster.New }
+
 // report records that a fact could not be read.
 func (f *Facts) report(name string, err error) {
 	if err == nil {
@@ -79,6 +83,14 @@ type AWS struct {
 	Addresses, AddressQuota int
 	// Quotas are the other quotas that a cluster needs.
 	Quotas []accountcheck.Quota
+	// Caller is the identity of the credentials, and Skew by how much the clock of AWS is ahead.
+	Caller awsgraph.Caller
+	Skew   time.Duration
+	// machines are in the order of those of the cluster.
+	machines []machineFacts
+	spotRole bool
+	// denied are actions that dry runs were refused, and refused those of the simulation.
+	denied, refused []string
 	// AvailabilityZones are those of the region, with the names that the account has for them.
 	AvailabilityZones zone.List
 	// Nodes is true if the nodes of the management cluster are instances of this account.
@@ -93,10 +105,21 @@ type AWS struct {
 
 // Cluster is a cluster that exists, or that will be created.
 type Cluster struct {
+	// New: the cluster will be created. Continued: a part of it exists.
+	New, Continued bool
 	// Private: nodes reach the API server through an endpoint.
 	Private bool
 	// Zones are those of the node pools' subnets.
-	Zones zone.List
+	Zones    zone.List
+	Machines []Machines
+	// Release is the release image of a new cluster. Spot: spot instances are possible.
+	Release *Release
+	Spot    bool
+	// Owner has the tags of what will be created, and Policies are those of the commands that create it.
+	Owner    awsgraph.Owner
+	Policies []string
+	// Needs are what it needs of quotas.
+	Needs accountcheck.Needs
 }
 
 // required are the kinds that the operator needs, by the value of the chart that installs them.
@@ -182,6 +205,9 @@ func Gather(ctx context.Context, reader client.Reader, server discovery.Discover
 	}
 	namespaces := []string{f.Namespace}
 	for i := range f.HostedClusters {
+		if f.creating() {
+			break // the pods of other clusters do not decide about a new one
+		}
 		namespaces = append(namespaces, names.ControlPlaneNamespace(f.HostedClusters[i].Namespace, f.HostedClusters[i].Name))
 	}
 	for _, namespace := range namespaces {
@@ -201,6 +227,9 @@ func (f *Facts) gatherDocuments(ctx context.Context, web *http.Client) {
 		urls = append(urls, bucketURL(bucket, region))
 	}
 	for i := range f.HostedClusters {
+		if f.creating() {
+			break
+		}
 		if issuer := f.HostedClusters[i].Spec.IssuerURL; strings.HasPrefix(issuer, "https://") && f.HostedClusters[i].Spec.Platform.AWS != nil {
 			urls = append(urls, documentURL(issuer))
 		}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -121,12 +122,26 @@ func newAccount(t *testing.T) *user {
 }
 
 func isWrite(operation string) bool {
-	for _, prefix := range []string{"Describe", "List", "Get", "Assume"} {
+	for _, prefix := range []string{"Describe", "List", "Get", "Assume", "Simulate"} {
 		if strings.HasPrefix(operation, prefix) {
 			return false
 		}
 	}
 	return true
+}
+
+// isDryRun is true for a call of EC2 that only checks permissions.
+func isDryRun(parameters any) bool {
+	v := reflect.Indirect(reflect.ValueOf(parameters))
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	field := v.FieldByName("DryRun")
+	if !field.IsValid() {
+		return false
+	}
+	dry, ok := field.Interface().(*bool)
+	return ok && dry != nil && *dry
 }
 
 // observe counts the calls, and lets the process die: its calls fail, and its disk cannot be written.
@@ -145,7 +160,7 @@ func (u *user) observe(stack *middleware.Stack) error {
 					return middleware.InitializeOutput{}, middleware.Metadata{}, err
 				}
 			}
-			if !isWrite(operation) {
+			if !isWrite(operation) || isDryRun(in.Parameters) {
 				u.mu.Lock()
 				u.reads++
 				u.mu.Unlock()

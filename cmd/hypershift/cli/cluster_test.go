@@ -188,6 +188,7 @@ func TestClusterCommands(t *testing.T) {
 		"A cluster in a shared VPC is created and deleted in both accounts": clusterInASharedVPC,
 		"Pools have the security group of the network":                      poolsOfASecurityGroup,
 		"Zones of the account are those that the management cluster serves": zonesAreCompared,
+		"The account is checked before the first write":                     accountIsChecked,
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := newUser(t)

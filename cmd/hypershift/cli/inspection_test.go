@@ -83,9 +83,17 @@ func managementObjects(t *testing.T, infraID string, made infra.Output) {
 		"kind": "HostedCluster", "apiVersion": "hypershift.openshift.io/v1beta1", "metadata": map[string]any{"namespace": "clusters", "name": "demo"},
 		"spec": map[string]any{
 			"infraID": infraID, "dns": map[string]any{"baseDomain": domain, "publicZoneID": made.PublicZoneID, "privateZoneID": made.PrivateZoneID},
+			"autoNode": map[string]any{"provisionerConfig": map[string]any{"name": "Karpenter", "karpenter": map[string]any{"platform": "AWS", "aws": map[string]any{"roleARN": "arn:aws:iam::111111111111:role/karpenter"}}}},
 			"platform": map[string]any{"type": "AWS", "aws": map[string]any{"region": "us-east-1", "endpointAccess": "Private", "cloudProviderConfig": map[string]any{"vpc": made.VPCID}}},
 		},
 		"status": map[string]any{"controlPlaneEndpoint": map[string]any{"host": "demo.example.com", "port": 7443}},
+	}
+	pool := map[string]any{
+		"kind": "NodePool", "apiVersion": "hypershift.openshift.io/v1beta1", "metadata": map[string]any{"namespace": "clusters", "name": "demo-a"},
+		"spec": map[string]any{
+			"clusterName": "demo",
+			"platform":    map[string]any{"type": "AWS", "aws": map[string]any{"instanceType": "m5.large", "ami": "ami-0000000000000a064", "subnet": map[string]any{"id": made.Zones[0].SubnetID}}},
+		},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		const group = "hypershift.openshift.io"
@@ -101,9 +109,12 @@ func managementObjects(t *testing.T, infraID string, made infra.Output) {
 		case "/apis/" + group + "/v1beta1":
 			answer = map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group + "/v1beta1", "resources": []any{
 				map[string]any{"name": "hostedclusters", "kind": "HostedCluster", "namespaced": true, "verbs": []string{"get", "list"}},
+				map[string]any{"name": "nodepools", "kind": "NodePool", "namespaced": true, "verbs": []string{"get", "list"}},
 			}}
 		case "/apis/" + group + "/v1beta1/hostedclusters":
 			answer = map[string]any{"kind": "HostedClusterList", "apiVersion": group + "/v1beta1", "metadata": map[string]any{}, "items": []any{hc}}
+		case "/apis/" + group + "/v1beta1/namespaces/clusters/nodepools":
+			answer = map[string]any{"kind": "NodePoolList", "apiVersion": group + "/v1beta1", "metadata": map[string]any{}, "items": []any{pool}}
 		case "/apis/" + group + "/v1beta1/namespaces/clusters/hostedclusters/demo":
 			answer = hc
 		default:

@@ -314,6 +314,10 @@ func joined(t *testing.T, a, b string) string {
 func (u *user) checkPrerequisites(as []string) {
 	u.t.Helper()
 	managementObjects(u.t, "demo-x7k2p", u.made())
+	u.try(emulator.Given(u.t.Context(), u.account, func() error {
+		_, err := emulator.Role(u.t.Context(), u.account, "AWSServiceRoleForEC2Spot", `{"Version":"2012-10-17","Statement":[]}`)
+		return err
+	}))
 	if code := u.run(append([]string{"doctor", "demo"}, as...)...); code != cli.Failed {
 		u.t.Errorf("doctor: exit code %d\n%s", code, u.err.String())
 	}
@@ -501,6 +505,9 @@ func scopesOf(t *testing.T, command, action string, all []string) []scope {
 	}
 	if strings.HasSuffix(command, "bastion") {
 		roles, profiles = "arn:aws:iam::*:role/${INFRA_ID}-bastion", "arn:aws:iam::*:instance-profile/${INFRA_ID}-bastion"
+	}
+	if command == "doctor" {
+		roles = "arn:aws:iam::*:role/*AWSServiceRoleForEC2Spot" // below aws-service-role/spot.amazonaws.com
 	}
 	switch {
 	case service == "s3":

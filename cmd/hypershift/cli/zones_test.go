@@ -2,16 +2,23 @@ package cli_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 )
 
 // zoneNames are the names of one account: us-east-1a is a zone that the management cluster of these tests does not serve.
@@ -99,5 +106,90 @@ func zonesAreCompared(t *testing.T, m *managementCluster, u *user) {
 	}
 	if !slices.Equal(m.names(), nil) {
 		t.Errorf("left: %v", m.names())
+	}
+}
+
+// registry has no image.
+func registry(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v2/" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+// The account is checked before the first write: what would stop the creation after minutes is one error.
+func accountIsChecked(t *testing.T, m *managementCluster, u *user) {
+	text, err := os.ReadFile(filepath.Join(policies, "create-infra.json"))
+	u.try(err)
+	withoutVPC := strings.NewReplacer("${INFRA_ID}", "demo-x7k2p", `"ec2:CreateVpc"`, `"ec2:CreateDhcpOptions"`, `"ec2:CreateNatGateway"`, `"ec2:CreateDhcpOptions"`).Replace(string(text))
+	least := u.role("least", withoutVPC)
+	api := ec2.NewFromConfig(emulator.Config(u.account))
+	for range 3 {
+		_, err := api.AllocateAddress(t.Context(), &ec2.AllocateAddressInput{})
+		u.try(err)
+	}
+	for name, c := range map[string]struct {
+		args  []string
+		words []string
+	}{
+		"an instance type that a zone does not have": {
+			inZones("us-east-1a,us-east-1e", "--single-nat-gateway", "--instance-type", "m5.large"),
+			[]string{"Instance type m5.large", "m5.large is not offered in us-east-1e", "it is offered in us-east-1a, us-east-1b"},
+		},
+		"more addresses than are left": {inZones(threeZones), []string{"Elastic IP addresses", "3 of 5 are in use", "here 3", "--single-nat-gateway"}},
+		"more vCPUs than the quota":    {inZones("us-east-1a", "--node-pool-replicas", "20"), []string{"0 of 32 are in use; the cluster needs 40", "L-1216C47A"}},
+		"a release that does not exist": {
+			append(inZones("us-east-1a"), "--release-image", registry(t)+"/release:1"), []string{"Release image", "/release:1 does not exist"},
+		},
+		"a caller that may not create": {
+			inZones("us-east-1a", "--infra-id", "demo-x7k2p", "--role-arn", least), []string{"Permissions", "may not call ec2:CreateVpc"},
+		},
+	} {
+		code := u.run(c.args...)
+		if code != cli.Failed || len(u.writes) > 0 || !strings.Contains(u.err.String(), "nothing was created") {
+			t.Errorf("%s: exit code %d, writes %v\n%s", name, code, u.writes, u.err.String())
+		}
+		for _, want := range c.words {
+			if !strings.Contains(u.err.String(), want) {
+				t.Errorf("%s: %q is missing in\n%s", name, want, u.err.String())
+			}
+		}
+	}
+	if len(m.names()) > 0 {
+		t.Errorf("objects were created: %v", m.names())
+	}
+	// A check may be wrong.
+	if code := u.run(inZones(threeZones, "--ignore-failed-checks", "--plan", "--auto-node")...); code != cli.Changes ||
+		!strings.Contains(u.err.String(), "warning: Elastic IP addresses") || !strings.Contains(u.err.String(), "create-service-linked-role --aws-service-name spot.amazonaws.com") {
+		t.Errorf("exit code %d\n%s", code, u.err.String())
+	}
+}
+
+// The simulation finds what no dry run has: calls that need the id of a resource, and those of IAM.
+func TestSimulationNamesWhatThePoliciesOfTheCallerLack(t *testing.T) {
+	u := newUser(t)
+	text, err := os.ReadFile(filepath.Join(policies, "create-infra.json"))
+	u.try(err)
+	want := strings.ReplaceAll(string(text), "${INFRA_ID}", "demo-x7k2p")
+	for name, c := range map[string]struct {
+		policy string
+		denied string
+	}{
+		"the shipped policy":        {want, ""},
+		"one without two actions":   {strings.NewReplacer(`"ec2:CreateNatGateway"`, `"ec2:CreateDhcpOptions"`, `"ec2:CreateSubnet"`, `"ec2:CreateDhcpOptions"`).Replace(want), "ec2:CreateNatGateway,ec2:CreateSubnet"},
+		"one for another infra ID":  {strings.ReplaceAll(string(text), "${INFRA_ID}", "other"), "ec2:AllocateAddress"},
+		"an administrator":          {`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}`, ""},
+		"a denial of another owner": {`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"ec2:CreateVpc","Resource":"*"}]}`, "ec2:CreateVpc"},
+	} {
+		arn := u.role("r-"+strings.ReplaceAll(name, " ", "-"), c.policy)
+		_, roleName, _ := strings.Cut(arn, "role/")
+		got, err := accountcheck.Simulate(t.Context(), emulator.Config(u.account), awsgraph.Caller{Account: u.account, Partition: "aws", ARN: "arn:aws:sts::" + u.account + ":assumed-role/" + roleName + "/me"}, want)
+		if text := strings.Join(got, ","); err != nil || c.denied == "" && text != "" || !strings.Contains(text, c.denied) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
 	}
 }

@@ -31,6 +31,9 @@ type createOptions struct {
 	timeout           time.Duration
 	render, sensitive bool
 	renderInto        string
+	operatorNamespace string
+	// ignoreFailed: checks that have failed are warnings. continued: an earlier run has created a part.
+	ignoreFailed, continued bool
 }
 
 // NewCreate returns `create cluster aws`.
@@ -45,6 +48,8 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	f.BoolVar(&o.Plan, "plan", false, "print what would be created or changed, and make no writing call")
 	f.BoolVar(&o.wait, "wait", false, "wait until the cluster is available and all nodes are ready")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Minute, "limit for --wait (0: none)")
+	f.BoolVar(&o.ignoreFailed, "ignore-failed-checks", false, "create the cluster although a check of the account has failed")
+	f.StringVar(&o.operatorNamespace, "operator-namespace", "hypershift", "namespace of the hypershift-operator, for the checks")
 	f.BoolVar(&o.render, "render", false, "print the objects instead of creating them (needs --infra-json and --iam-json)")
 	f.StringVar(&o.renderInto, "render-into", "", "file for the objects, instead of creating them")
 	f.BoolVar(&o.sensitive, "render-sensitive", false, "print the Secrets, too")

@@ -86,6 +86,7 @@ func (o *createOptions) identify(ctx context.Context, env operation.Environment,
 		}
 	}
 	o.roles.InfraID = o.network.InfraID
+	o.continued = hc != nil || r != nil && r.InfraID == o.network.InfraID
 	if r != nil && r.InfraID == o.network.InfraID && len(o.network.Zones) == 0 && o.infraJSON == "" {
 		o.network.Zones = r.Zones
 	}

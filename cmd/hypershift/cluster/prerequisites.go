@@ -3,23 +3,46 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"k8s.io/client-go/discovery"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/config/iam"
 	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
+	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
-// prerequisites checks the account before anything is created in it, and resolves the zones.
+// prerequisites makes the checks of `doctor` for the new cluster before anything is created, and resolves the zones.
 func (o *createOptions) prerequisites(ctx context.Context, env operation.Environment, m *management.API, cfg aws.Config) error {
-	facts := &prerequisites.Facts{}
+	server, err := discovery.NewDiscoveryClientForConfig(m.Config)
+	if err != nil {
+		return fmt.Errorf("connecting to the management cluster: %w", err)
+	}
+	facts := &prerequisites.Facts{Now: env.Clock.Now(), ClientVersion: version.Get().Version, Namespace: o.operatorNamespace}
 	prerequisites.GatherZones(ctx, m, facts)
 	if err := o.zones(ctx, cfg, facts); err != nil {
 		return err
 	}
-	return operation.Report(env, []prerequisites.Result{facts.Zones()})
+	if c := facts.AWS.Cluster; c != nil {
+		if err := o.describe(c); err != nil {
+			return err
+		}
+	}
+	web := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	prerequisites.Gather(ctx, m, server, web, facts)
+	if c := facts.AWS.Cluster; c != nil {
+		facts.GatherRelease(ctx, c.Release, release.Options{Clock: env.Clock})
+	}
+	prerequisites.GatherAWS(ctx, cfg, nil, facts)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return operation.Report(env, prerequisites.Run(facts), o.ignoreFailed)
 }
 
 // zones resolves the zones of the network, which are names or ids. By default it is one that the management cluster serves.
@@ -53,6 +76,42 @@ func (o *createOptions) zones(ctx context.Context, cfg aws.Config, facts *prereq
 	if o.infraJSON == "" {
 		o.network.Zones = found.Names()
 	}
-	facts.AWS.Cluster = &prerequisites.Cluster{Private: private, Zones: found}
+	facts.AWS.Cluster = &prerequisites.Cluster{New: true, Private: private, Zones: found}
+	return nil
+}
+
+// describe adds what the account is checked for.
+func (o *createOptions) describe(c *prerequisites.Cluster) error {
+	// A shared VPC uses quotas of another account.
+	c.Continued = o.continued || o.infraJSON != "" || o.vpcOwner.Given()
+	c.Spot = o.cluster.AutoNode
+	c.Release = &prerequisites.Release{Image: o.cluster.Release, PullSecret: o.cluster.PullSecret, Mirrors: o.cluster.ImageContentSources}
+	if !o.cluster.WithoutPools {
+		pool := o.cluster.Pool
+		c.Machines = []prerequisites.Machines{{InstanceType: pool.InstanceType, Arch: pool.Arch, Zones: c.Zones, Count: int(pool.Replicas) * len(c.Zones)}}
+	}
+	n := &o.network
+	switch {
+	case n.PublicOnly, n.HasProxy(): // no NAT gateway
+	case n.SingleNATGateway:
+		c.Needs.Addresses, c.Needs.NATs = 1, 1
+	default:
+		c.Needs.Addresses, c.Needs.NATs = len(c.Zones), 1
+	}
+	var commands []string
+	if o.infraJSON == "" && !o.vpcOwner.Given() {
+		c.Owner = n.Owner()
+		commands = append(commands, "create-infra")
+	}
+	if o.iamJSON == "" {
+		commands = append(commands, "create-iam")
+	}
+	for _, command := range commands {
+		policy, err := iam.FillCommand(command, map[string]string{"INFRA_ID": n.InfraID})
+		if err != nil {
+			return err
+		}
+		c.Policies = append(c.Policies, policy)
+	}
 	return nil
 }

@@ -125,7 +125,7 @@ func checkZones(ctx context.Context, env operation.Environment, o operation.Opti
 		return &operation.UsageError{Err: fmt.Errorf("--zones: %w", err)}
 	}
 	facts.AWS.Cluster = &prerequisites.Cluster{Private: true, Zones: found}
-	return operation.Report(env, []prerequisites.Result{facts.Zones()})
+	return operation.Report(env, []prerequisites.Result{facts.Zones()}, false)
 }
 
 func create(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, spec infra.Spec, outputFile string) error {

@@ -16,6 +16,7 @@ type API struct {
 	client.Client
 	// Server is its URL.
 	Server string
+	Config *rest.Config
 }
 
 // Connect returns the management cluster. It makes no call.
@@ -30,7 +31,7 @@ func (f *Flags) Connect() (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &API{Client: api, Server: config.Host}, nil
+	return &API{Client: api, Server: config.Host, Config: config}, nil
 }
 
 // HostedCluster returns a HostedCluster, or nil if it does not exist.

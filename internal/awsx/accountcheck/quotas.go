@@ -25,7 +25,7 @@ import (
 type Quota struct {
 	// Name is what is limited, such as "VPCs". Where is what the quota is for if it is not the region, such as a zone.
 	Name, Where string
-	// Needed is what a cluster in three zones with one node each needs.
+	// Needed is what another cluster needs.
 	Needed      int
 	Used, Limit int
 	// Raise is where the quota is raised.
@@ -37,6 +37,15 @@ type Quota struct {
 // Exhausted is true if another cluster does not fit.
 func (q Quota) Exhausted() bool { return q.Err == nil && q.Used+q.Needed > q.Limit }
 
+// Needs are what a cluster needs of quotas that depend on its size.
+type Needs struct {
+	// CPUs of its nodes, of the standard instance types. Addresses are elastic IP addresses, and NATs the NAT gateways in a zone.
+	CPUs, Addresses, NATs int
+}
+
+// Usual is a cluster in three zones, with a node of two vCPUs in each.
+var Usual = Needs{CPUs: 6, Addresses: 3, NATs: 1}
+
 // use is what is used of a quota, and for what.
 type use struct {
 	count int
@@ -46,7 +55,7 @@ type use struct {
 // measure is a quota of Service Quotas, and how its use is counted.
 type measure struct {
 	name          string
-	needed        int
+	needed        func(Needs) int
 	service, code string
 	count         func(context.Context, account) (use, error)
 }
@@ -61,18 +70,20 @@ type account struct {
 
 // measures are the quotas that a cluster needs. Their codes are the same in all regions and partitions.
 var measures = []measure{
-	{"VPCs", 1, "vpc", "L-F678F1CE", countVPCs},
-	{"Internet gateways", 1, "vpc", "L-A4707A72", countInternetGateways},
-	{"NAT gateways", 1, "vpc", "L-FE5A380F", countNATGateways},
-	{"Interface endpoints", 1, "vpc", "L-29B6F2EB", countEndpoints},
-	{"vCPUs of on-demand instances of the families A, C, D, H, I, M, R, T and Z", 6, "ec2", "L-1216C47A", countCPUs},
-	{"Network load balancers", 1, "elasticloadbalancing", "L-69A177A2", countNetworkLoadBalancers},
-	{"OIDC providers", 1, "iam", "L-858F3967", countProviders},
+	{"VPCs", one, "vpc", "L-F678F1CE", countVPCs},
+	{"Internet gateways", one, "vpc", "L-A4707A72", countInternetGateways},
+	{"NAT gateways", func(n Needs) int { return n.NATs }, "vpc", "L-FE5A380F", countNATGateways},
+	{"Interface endpoints", one, "vpc", "L-29B6F2EB", countEndpoints},
+	{"vCPUs of on-demand instances of the families A, C, D, H, I, M, R, T and Z", func(n Needs) int { return n.CPUs }, "ec2", "L-1216C47A", countCPUs},
+	{"Network load balancers", one, "elasticloadbalancing", "L-69A177A2", countNetworkLoadBalancers},
+	{"OIDC providers", one, "iam", "L-858F3967", countProviders},
 }
+
+func one(Needs) int { return 1 }
 
 // Quotas returns the quotas that a cluster needs, in a fixed order. vpc is that of a cluster, or empty: the interface endpoints of the
 // VPC that has the most are counted then.
-func Quotas(ctx context.Context, cfg aws.Config, vpc string) []Quota {
+func Quotas(ctx context.Context, cfg aws.Config, vpc string, needs Needs) []Quota {
 	a := account{ec2: awsx.EC2(cfg), elb: elbv2.NewFromConfig(cfg), iam: iam.NewFromConfig(cfg), vpc: vpc}
 	regional, global := servicequotas.NewFromConfig(cfg), servicequotas.NewFromConfig(globalConfig(cfg))
 	all := make([]Quota, len(measures))
@@ -85,7 +96,7 @@ func Quotas(ctx context.Context, cfg aws.Config, vpc string) []Quota {
 			if m.service == "iam" {
 				quotas = global
 			}
-			all[i] = m.quota(ctx, quotas, a)
+			all[i] = m.quota(ctx, quotas, a, needs)
 			return nil
 		})
 	}
@@ -115,8 +126,8 @@ func globalConfig(cfg aws.Config) aws.Config {
 	return global
 }
 
-func (m measure) quota(ctx context.Context, api *servicequotas.Client, a account) Quota {
-	q := Quota{Name: m.name, Needed: m.needed, Raise: fmt.Sprintf("quota %s of service %s in Service Quotas", m.code, m.service)}
+func (m measure) quota(ctx context.Context, api *servicequotas.Client, a account, needs Needs) Quota {
+	q := Quota{Name: m.name, Needed: m.needed(needs), Raise: fmt.Sprintf("quota %s of service %s in Service Quotas", m.code, m.service)}
 	if q.Limit, q.Err = m.limit(ctx, api); q.Err != nil {
 		return q
 	}

@@ -24,11 +24,12 @@ func HasInstance(ctx context.Context, cfg aws.Config, id string) (bool, error) {
 	return len(answer.Reservations) > 0, nil
 }
 
-// ZonesOfSubnets returns the ids of the zones of subnets that exist.
-func ZonesOfSubnets(ctx context.Context, cfg aws.Config, subnets []string) (ids []string, _ error) {
+// ZonesOfSubnets returns the id of the zone of each subnet that exists.
+func ZonesOfSubnets(ctx context.Context, cfg aws.Config, subnets []string) (map[string]string, error) {
 	if len(subnets) == 0 {
 		return nil, nil
 	}
+	ids := map[string]string{}
 	filters := []types.Filter{{Name: aws.String("subnet-id"), Values: subnets}}
 	for pages := ec2.NewDescribeSubnetsPaginator(awsx.EC2(cfg), &ec2.DescribeSubnetsInput{Filters: filters}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
@@ -36,7 +37,7 @@ func ZonesOfSubnets(ctx context.Context, cfg aws.Config, subnets []string) (ids 
 			return nil, fmt.Errorf("reading the subnets of the node pools: %w", err)
 		}
 		for _, s := range page.Subnets {
-			ids = append(ids, aws.ToString(s.AvailabilityZoneId))
+			ids[aws.ToString(s.SubnetId)] = aws.ToString(s.AvailabilityZoneId)
 		}
 	}
 	return ids, nil

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from moto.core.responses import ActionResult
 from moto.iam.exceptions import MalformedPolicyDocument, NotFoundException
 from moto.iam.models import IAMBackend, iam_backends
+from moto.iam.responses import IamResponse
 
 from . import accounts, authorization, policy, wire
-from .patching import wrap
+from .patching import add, wrap
 from .policy import Decision, Question
 
 
@@ -62,6 +64,46 @@ def _policies(role_arn: str) -> list[str]:
             ]
             return [*role.policies.values(), *attached]
     return []
+
+
+_DECISIONS = {
+    Decision.ALLOWED: "allowed",
+    Decision.DENIED: "explicitDeny",
+    Decision.NOT_ALLOWED: "implicitDeny",
+}
+
+
+@add(IamResponse, "simulate_principal_policy")
+def _simulate_principal_policy(self: IamResponse) -> ActionResult:
+    """Evaluate the policies of a role for actions on resources, with the condition keys of the request.
+
+    https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html
+    """
+    source = self._get_param("PolicySourceArn")
+    if not any(role.arn == source for role in self.backend.roles.values()):
+        raise NotFoundException(f"The role {source} cannot be found.")
+    documents = _policies(source)
+    context = {
+        entry["ContextKeyName"].lower(): list(entry.get("ContextKeyValues", []))
+        for entry in self._get_param("ContextEntries", [])
+    }
+    context["aws:principalarn"] = [source]
+    context["aws:requestedregion"] = ["us-east-1"]
+    results = []
+    for action in self._get_param("ActionNames", []):
+        for resource in self._get_param("ResourceArns", ["*"]):
+            question = Question(action, resource, dict(context))
+            decision = policy.evaluate(documents, question) if documents else Decision.ALLOWED
+            missing = policy.keys(documents, question) - set(context)
+            results.append(
+                {
+                    "EvalActionName": action,
+                    "EvalResourceName": resource,
+                    "EvalDecision": _DECISIONS[decision],
+                    "MissingContextValues": sorted(missing),
+                }
+            )
+    return ActionResult({"EvaluationResults": results, "IsTruncated": False})
 
 
 def _check_json(document: str) -> None:

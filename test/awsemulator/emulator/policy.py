@@ -50,6 +50,18 @@ def evaluate(documents: Iterable[Any], question: Question) -> Decision:
     return _decide(documents, question, _covers_resource)
 
 
+def keys(documents: Iterable[Any], question: Question) -> set[str]:
+    """Name the condition keys, in lower case, of the statements about the action and the resource."""
+    return {
+        key.lower()
+        for document in documents
+        for statement in _statements(document)
+        if _covers_action(statement, question.action) and _covers_resource(statement, question)
+        for condition in statement.get("Condition", {}).values()
+        for key in condition
+    }
+
+
 def trusts(document: Any, action: str, kind: str, principals: set[str], context: Context) -> bool:
     """Tell whether a trust policy lets one of principals (of a kind, AWS or Federated) do action."""
 

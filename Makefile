@@ -29,6 +29,10 @@ VERSION ?=
 REGISTRY ?=
 KEY ?=
 RELEASE_FLAGS ?=
+# Domain of a public hosted zone, release image and further flags of a trial on AWS.
+BASE_DOMAIN ?=
+RELEASE_IMAGE ?=
+TRIAL_FLAGS ?=
 # What --version prints.
 COMMIT = $(shell git rev-parse HEAD)
 DATE = $(shell TZ=UTC git log -1 --date=iso-strict-local --format=%cd)
@@ -111,6 +115,12 @@ bench: ## measure time, CPU, memory and AWS calls, and compare them with the goa
 	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/bench
 	@bin/bench
+
+.PHONY: aws-trial
+aws-trial: ## create, use and delete one hosted cluster on AWS, and report times and cost (BASE_DOMAIN, RELEASE_IMAGE, TRIAL_FLAGS): docs/tested.md
+	@go build -ldflags "$(LDFLAGS)" -o bin/hypershift ./cmd/hypershift
+	@go build -o bin/awstrial ./test/awstrial
+	@bin/awstrial -base-domain '$(BASE_DOMAIN)' -release-image '$(RELEASE_IMAGE)' $(TRIAL_FLAGS)
 
 .PHONY: conformance
 conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, as root (VERSION; QUICK=1 runs a part in about 7 min, BEYOND=1 other tests)

@@ -1,4 +1,4 @@
-package awsemulator
+package venv
 
 import (
 	"errors"
@@ -45,13 +45,13 @@ func TestAnInterruptedInstallationStartsAgain(t *testing.T) {
 			return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(part, nil, 0o644), result)
 		}
 	}
-	if err := complete(dir, fill(errors.New("interrupted"))); err == nil {
+	if err := Complete(dir, fill(errors.New("interrupted"))); err == nil {
 		t.Error("the interruption was not reported")
 	}
-	if err := complete(dir, fill(nil)); err != nil {
+	if err := Complete(dir, fill(nil)); err != nil {
 		t.Error(err)
 	}
-	if err := complete(dir, fill(nil)); err != nil {
+	if err := Complete(dir, fill(nil)); err != nil {
 		t.Error(err)
 	}
 	if fills != 2 {

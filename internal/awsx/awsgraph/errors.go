@@ -69,8 +69,8 @@ func Classify(err error) resourcegraph.Class {
 	if awsx.Code(err) == "MalformedPolicyDocument" && strings.Contains(err.Error(), "rincipal") {
 		return resourcegraph.Inconsistent
 	}
-	// EC2 knows seconds later that an instance profile exists, and that it has a role.
-	if awsx.Code(err) == "InvalidParameterValue" && strings.Contains(strings.ToLower(err.Error()), "iaminstanceprofile") {
+	// EC2 knows seconds later that an instance profile exists, and that it has a role. Its messages write the name of the parameter in several ways.
+	if awsx.Code(err) == "InvalidParameterValue" && strings.Contains(strings.ToLower(strings.ReplaceAll(err.Error(), " ", "")), "iaminstanceprofile") {
 		return resourcegraph.Inconsistent
 	}
 	// S3 knows seconds later that public policies are not blocked any more.

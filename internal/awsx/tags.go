@@ -2,8 +2,12 @@ package awsx
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -41,6 +45,42 @@ func UserTags(list []hyperv1.AWSResourceTag) Tags {
 		tags[t.Key] = t.Value
 	}
 	return tags
+}
+
+const (
+	// maxTagKey is that of EC2; other services take one more.
+	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Tag.html
+	maxTagKey   = 127
+	maxTagValue = 256
+)
+
+// tagText is what IAM and Elastic Load Balancing allow in keys and values. EC2 allows more, but a user gives the tags of
+// all resources at once.
+// https://docs.aws.amazon.com/IAM/latest/APIReference/API_Tag.html
+var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+
+// Validate returns which of a user's tags AWS refuses, or are reserved for us.
+func (want Tags) Validate(path *field.Path, isReserved func(key string) bool) field.ErrorList {
+	const characters = "may have letters, digits, spaces and _ . : / = + - @"
+	var errs field.ErrorList
+	for _, key := range want.Keys() {
+		value := want[key]
+		switch {
+		case strings.HasPrefix(strings.ToLower(key), "aws:") || isReserved(key):
+			errs = append(errs, field.Invalid(path, key, "is reserved"))
+		case key == "":
+			errs = append(errs, field.Required(path, "a tag has a key"))
+		case utf8.RuneCountInString(key) > maxTagKey:
+			errs = append(errs, field.TooLong(path, key, maxTagKey))
+		case utf8.RuneCountInString(value) > maxTagValue:
+			errs = append(errs, field.TooLong(path, value, maxTagValue))
+		case !tagText.MatchString(key):
+			errs = append(errs, field.Invalid(path, key, "a key "+characters))
+		case !tagText.MatchString(value):
+			errs = append(errs, field.Invalid(path, value, "a value "+characters))
+		}
+	}
+	return errs
 }
 
 // Keys returns the sorted keys.

@@ -123,6 +123,9 @@ func LocalApps(hcpName string) string { return LocalApp(hcpName, "*") }
 // ClusterTag returns the key of the tag on every AWS resource of a cluster; its value is ClusterTagValue.
 func ClusterTag(infraID string) string { return "kubernetes.io/cluster/" + infraID }
 
+// IsClusterTag returns whether a key is that of the tag of a cluster, this or another one.
+func IsClusterTag(key string) bool { return strings.HasPrefix(key, ClusterTag("")) }
+
 // ClusterTagValue marks resources that are deleted with the cluster.
 const ClusterTagValue = "owned"
 

@@ -44,12 +44,7 @@ func (s Spec) Validate() field.ErrorList {
 	if s.SubnetID != "" && !strings.HasPrefix(s.SubnetID, "subnet-") {
 		errs = append(errs, field.Invalid(flag("subnet-id"), s.SubnetID, "must be the id of a subnet"))
 	}
-	for key := range s.Tags {
-		if strings.HasPrefix(key, "aws:") || strings.HasPrefix(key, names.ClusterTag("")) {
-			errs = append(errs, field.Invalid(flag("additional-tags"), key, "is reserved"))
-		}
-	}
-	return errs
+	return append(errs, s.Tags.Validate(flag("additional-tags"), names.IsClusterTag)...)
 }
 
 // Owner is the owner of the resources.

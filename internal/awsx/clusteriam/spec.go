@@ -89,12 +89,7 @@ func (s Spec) Validate() field.ErrorList {
 	if s.KMSKeyARN != "" && !keyARN.MatchString(s.KMSKeyARN) {
 		errs = append(errs, field.Invalid(flag("kms-key-arn"), s.KMSKeyARN, "must be the ARN of a KMS key"))
 	}
-	for key := range s.Tags {
-		if strings.HasPrefix(key, "aws:") || strings.HasPrefix(key, names.ClusterTag("")) {
-			errs = append(errs, field.Invalid(flag("additional-tags"), key, "is reserved"))
-		}
-	}
-	return errs
+	return append(errs, s.Tags.Validate(flag("additional-tags"), names.IsClusterTag)...)
 }
 
 // Owner is the owner of the resources.

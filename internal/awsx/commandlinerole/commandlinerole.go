@@ -92,12 +92,7 @@ func (s Spec) Validate() field.ErrorList {
 	if _, err := s.policy(); len(errs) == 0 && err != nil {
 		errs = append(errs, field.Invalid(flag("commands"), strings.Join(s.Commands, ","), err.Error()))
 	}
-	for key := range s.Tags {
-		if strings.HasPrefix(key, "aws:") || key == OwnershipTag {
-			errs = append(errs, field.Invalid(flag("additional-tags"), key, "is reserved"))
-		}
-	}
-	return errs
+	return append(errs, s.Tags.Validate(flag("additional-tags"), func(key string) bool { return key == OwnershipTag })...)
 }
 
 func (s Spec) trust() string {

@@ -41,6 +41,10 @@ type Spec struct {
 // NoPrefix as BaseDomainPrefix puts the names of the cluster directly into the base domain.
 const NoPrefix = "none"
 
+// maxZoneTags is how many tags a hosted zone has at most, with ours. Other resources of the network may have 50.
+// https://docs.aws.amazon.com/Route53/latest/APIReference/API_ChangeTagsForResource.html
+const maxZoneTags = 10
+
 // maxZones is how many pairs of /20 subnets fit into a /16 in this layout.
 const maxZones = 8
 
@@ -65,6 +69,18 @@ func (s Spec) Validate() field.ErrorList {
 	for _, problem := range validation.IsDNS1123Label(s.InfraID) {
 		if s.InfraID != "" {
 			errs = append(errs, field.Invalid(flag("infra-id"), s.InfraID, problem))
+		}
+	}
+	for name, value := range map[string]string{"name": s.Name, "base-domain-prefix": s.BaseDomainPrefix} {
+		check := validation.IsDNS1123Label // the name is a label of the private zone
+		if name == "base-domain-prefix" {
+			check = validation.IsDNS1123Subdomain
+		}
+		if value == "" {
+			continue
+		}
+		for _, problem := range check(value) {
+			errs = append(errs, field.Invalid(flag(name), value, problem))
 		}
 	}
 	// Names of IAM roles have at most 64 characters, and the longest suffix of ours has 32.
@@ -105,12 +121,10 @@ func (s Spec) Validate() field.ErrorList {
 	if s.Proxy && s.SecureProxy {
 		errs = append(errs, field.Forbidden(flag("enable-proxy"), "--enable-secure-proxy includes it"))
 	}
-	for key := range s.Tags {
-		if strings.HasPrefix(key, "aws:") || strings.HasPrefix(key, names.ClusterTag("")) {
-			errs = append(errs, field.Invalid(flag("additional-tags"), key, "is reserved"))
-		}
+	if n := len(s.Owner().All("", nil)); n > maxZoneTags {
+		errs = append(errs, field.TooMany(flag("additional-tags"), len(s.Tags), len(s.Tags)+maxZoneTags-n))
 	}
-	return errs
+	return append(errs, s.Tags.Validate(flag("additional-tags"), names.IsClusterTag)...)
 }
 
 // PrivateZones are the names of the private zones.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -43,12 +42,7 @@ func (s Spec) Validate() field.ErrorList {
 	case !bucketName.MatchString(s.Name):
 		errs = append(errs, field.Invalid(path, s.Name, "must have 3 to 63 lower-case letters, digits and hyphens, and no dots"))
 	}
-	for key := range s.Tags {
-		if strings.HasPrefix(key, "aws:") || key == OwnershipTag {
-			errs = append(errs, field.Invalid(field.NewPath("--additional-tags"), key, "is reserved"))
-		}
-	}
-	return errs
+	return append(errs, s.Tags.Validate(field.NewPath("--additional-tags"), func(key string) bool { return key == OwnershipTag })...)
 }
 
 // Owner is the owner of the bucket.

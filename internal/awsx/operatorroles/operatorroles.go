@@ -65,12 +65,7 @@ func (s Spec) Validate() field.ErrorList {
 	if (s.PublicZoneID == "") != (s.Domain == "") {
 		errs = append(errs, field.Required(flag("external-dns-domain"), "--route53-hosted-zone-id and --external-dns-domain need each other"))
 	}
-	for key := range s.Tags {
-		if strings.HasPrefix(key, "aws:") || key == OwnershipTag {
-			errs = append(errs, field.Invalid(flag("additional-tags"), key, "is reserved"))
-		}
-	}
-	return errs
+	return append(errs, s.Tags.Validate(flag("additional-tags"), func(key string) bool { return key == OwnershipTag })...)
 }
 
 // Owner is the owner of the roles.

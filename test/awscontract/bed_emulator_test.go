@@ -73,7 +73,18 @@ func (e *emulator) prepare(t testing.TB) *world {
 		principal: "arn:aws:iam::" + two + ":root",
 		domain:    "contract.hypershift.local",
 		clock:     clock.RealClock{},
-		wait:      poll(50*time.Millisecond, 10*time.Second),
+		takeRefused: func() []string {
+			refused, err := e.TakeRefused(context.WithoutCancel(ctx), "")
+			if err != nil {
+				t.Error(err)
+			}
+			var names []string
+			for _, r := range refused {
+				names = append(names, r.Name())
+			}
+			return names
+		},
+		wait: poll(50*time.Millisecond, 10*time.Second),
 	}
 	w.issuer = "https://" + w.bucket + ".s3." + region + ".amazonaws.com/issuer"
 	must := func(err error) {

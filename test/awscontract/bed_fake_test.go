@@ -32,14 +32,15 @@ func (fakeBed) world(t testing.TB) *world {
 	cloud.SetDelays(delays)
 	mine, theirs := cloud.Account("111111111111"), cloud.Account("222222222222")
 	w := &world{
-		provider:  newSide(mine.ID(), mine.Config(region, "")),
-		consumer:  newSide(theirs.ID(), theirs.Config(region, "")),
-		anonymous: sts.NewFromConfig(aws.Config{Region: region, APIOptions: []func(*middleware.Stack) error{cloud.Install}}),
-		bucket:    "contract",
-		issuer:    "https://contract.s3." + region + ".amazonaws.com/issuer",
-		principal: "arn:aws:iam::" + theirs.ID() + ":root",
-		domain:    "contract.hypershift.local",
-		clock:     ticking,
+		provider:    newSide(mine.ID(), mine.Config(region, "")),
+		consumer:    newSide(theirs.ID(), theirs.Config(region, "")),
+		anonymous:   sts.NewFromConfig(aws.Config{Region: region, APIOptions: []func(*middleware.Stack) error{cloud.Install}}),
+		bucket:      "contract",
+		issuer:      "https://contract.s3." + region + ".amazonaws.com/issuer",
+		principal:   "arn:aws:iam::" + theirs.ID() + ":root",
+		domain:      "contract.hypershift.local",
+		clock:       ticking,
+		takeRefused: cloud.TakeRefused,
 		wait: func(_ context.Context, so func() bool) bool {
 			for range 100 {
 				if so() {

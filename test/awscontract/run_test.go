@@ -26,7 +26,7 @@ func TestContract(t *testing.T) {
 	for _, b := range beds(t) {
 		t.Run(b.name(), func(t *testing.T) {
 			unused := differences(b.name())
-			for _, c := range slices.Concat(networkCases, groupCases, balancerCases, serviceCases, endpointCases, connectionCases, recordCases, objectCases, identityCases) {
+			for _, c := range slices.Concat(networkCases, groupCases, balancerCases, serviceCases, endpointCases, connectionCases, recordCases, objectCases, identityCases, modelCases) {
 				t.Run(c.name, func(t *testing.T) {
 					known := unused[c.name]
 					delete(unused, c.name)
@@ -100,6 +100,7 @@ type run struct {
 	broken  bool // a call had no answer of AWS
 	undo    []func()
 	named   int
+	invalid []string // requests that the service models have to refuse
 }
 
 // stop ends a case whose next step has lost its sense.
@@ -123,6 +124,15 @@ func do(t *testing.T, b bed, c contract) (differs []string, broken bool) {
 		}()
 		c.steps(r)
 	}()
+	if r.takeRefused != nil {
+		refused := r.takeRefused()
+		slices.Sort(refused)
+		slices.Sort(r.invalid)
+		// A call whose connection broke is made again.
+		if got := slices.Compact(refused); !slices.Equal(got, r.invalid) {
+			r.differ("requests that the service models refuse: got %v, want %v", got, r.invalid)
+		}
+	}
 	return r.differs, r.broken
 }
 
@@ -161,6 +171,14 @@ func (r *run) refused(what string, err error, codes ...string) {
 	case !slices.Contains(codes, api.ErrorCode()):
 		r.differ("%s: %s: %s; AWS answers %s", what, api.ErrorCode(), api.ErrorMessage(), strings.Join(codes, " or "))
 	}
+}
+
+// refusedByModel wants the service model to refuse a request, given as "service.Operation Code". Other cases may make no
+// such request.
+func (r *run) refusedByModel(what string, err error, name string) {
+	_, code, _ := strings.Cut(name, " ")
+	r.refused(what, err, code)
+	r.invalid = append(r.invalid, name)
 }
 
 // equal wants a value.

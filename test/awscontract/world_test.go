@@ -57,6 +57,9 @@ type world struct {
 	clock clock.PassiveClock
 	// wait lets time pass until something is so, and says whether it came true.
 	wait func(ctx context.Context, so func() bool) bool
+	// takeRefused returns the requests that the service models did not allow, as "service.Operation Code", and forgets
+	// them. Nil for AWS itself.
+	takeRefused func() []string
 	// anonymous is a client without credentials, for web identity.
 	anonymous *sts.Client
 }

@@ -7,6 +7,7 @@
 //	emulator.go        Start, Stop
 //	client.go          what a test sees and steers: calls, faults, delays, leftovers
 //	requests.go        requests that the service models of AWS do not allow
+//	servicemodels.go   questions to the service models
 //	seed.go            a customer's and a management account, ready for a hosted cluster
 //	roles.go           roles, what they may do, and the profiles of instances
 //	capacity.go        AWS has no machines left, or no more for this account

@@ -27,6 +27,8 @@ type Cloud struct {
 	sequence int
 	faults   []*armed
 	calls    []Call
+	expected []string // requests that the service models may refuse, by ExpectRefused
+	refused  []string // requests that they have refused
 	complain func(format string, args ...any)
 }
 

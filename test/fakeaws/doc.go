@@ -2,12 +2,13 @@
 //
 //	client ─ validation ─ serialization ─ retryer ─ signer ─┐            (the SDK's own)
 //	                                                        ▼
-//	serve ─ who calls? ─ record ─ fault? ─ what is due happens ─ operation ─ answer
-//	        identity.go  recorder.go faults.go  cloud.go        operations.go
+//	serve ─ who calls? ─ record ─ fault? ─ valid?       ─ what is due happens ─ operation ─ answer
+//	        identity.go  recorder.go faults.go constraints.go  cloud.go        operations.go
 //
 // There is no wire format: an operation is a function from the SDK's input type to
 // its output type, in the file of its resource. What an operation does not know
-// (an input field, a filter) is reported to the test and never ignored.
+// (an input field, a filter), and what the service model of AWS does not allow, is
+// reported to the test and never ignored.
 //
 // A test makes a Cloud, seeds its accounts (AddVPC, AddSubnet, AddLoadBalancer,
 // AddHostedZone, AddBucket, AddRole, AddIdentityProvider), and gets clients from

@@ -37,15 +37,19 @@ func (c *Cloud) record(op *operation, q *request, region string) recorded {
 }
 
 func (r recorded) failed(err error) error {
-	text := err.Error()
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		text = api.ErrorCode()
-	}
 	if r.index < len(r.cloud.calls) {
-		r.cloud.calls[r.index].Failed = text
+		r.cloud.calls[r.index].Failed = codeOf(err)
 	}
 	return err
+}
+
+// codeOf is the code of an error of AWS, or its text.
+func codeOf(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return err.Error()
 }
 
 // Calls returns what was called since the last ForgetCalls, in order.

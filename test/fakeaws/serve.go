@@ -104,6 +104,9 @@ func (c *Cloud) serve(ctx context.Context, key string) (any, error) {
 	if denied != nil {
 		return nil, rec.failed(c.respond(denied))
 	}
+	if err := c.judge(op, in); err != nil {
+		return nil, rec.failed(c.respond(err))
+	}
 	c.settle(q.now)
 	out, err := op.run(q, in)
 	switch {

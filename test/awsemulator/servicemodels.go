@@ -37,3 +37,16 @@ func askModels(ctx context.Context, module string, question any) ([]byte, error)
 	}
 	return answer, nil
 }
+
+// Paginators returns the operations that the models page, by the name of the service in botocore.
+func Paginators(ctx context.Context, services ...string) (map[string][]string, error) {
+	answer, err := askModels(ctx, "emulator.paginators", services)
+	if err != nil {
+		return nil, err
+	}
+	var paginated map[string][]string
+	if err := json.Unmarshal(answer, &paginated); err != nil {
+		return nil, fmt.Errorf("reading the paginators of the service models: %w", err)
+	}
+	return paginated, nil
+}

@@ -161,16 +161,22 @@ func (c *Cloud) associations(ctx context.Context, share string, kind ramtypes.Re
 // an invitation.
 func (b builder) shareAcceptance() *rg.Node {
 	takesPart := func(ctx context.Context, share string) (bool, error) {
-		answer, err := b.cluster.ram.GetResourceShares(ctx, &ram.GetResourceSharesInput{
+		pages := ram.NewGetResourceSharesPaginator(b.cluster.ram, &ram.GetResourceSharesInput{
 			ResourceOwner: ramtypes.ResourceOwnerOtherAccounts, ResourceShareArns: []string{share},
 		})
-		if awsx.IsNotFound(err) {
-			return false, nil
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if awsx.IsNotFound(err) {
+				return false, nil
+			}
+			if err != nil {
+				return false, fmt.Errorf("reading resource share %s in account %s: %w", share, b.ClusterAccount, err)
+			}
+			if len(page.ResourceShares) > 0 {
+				return true, nil
+			}
 		}
-		if err != nil {
-			return false, fmt.Errorf("reading resource share %s in account %s: %w", share, b.ClusterAccount, err)
-		}
-		return len(answer.ResourceShares) > 0, nil
+		return false, nil
 	}
 	return &rg.Node{
 		ID: acceptance, Kind: "Acceptance of the resource share", DependsOn: []string{resourceShare}, Repeatable: true,
@@ -190,12 +196,17 @@ func (b builder) shareAcceptance() *rg.Node {
 			if found, err := takesPart(ctx, share); err != nil || found {
 				return rg.Observed{ID: share}, err
 			}
-			answer, err := b.cluster.ram.GetResourceShareInvitations(ctx, &ram.GetResourceShareInvitationsInput{ResourceShareArns: []string{share}})
-			if err != nil && !awsx.IsNotFound(err) {
-				return rg.Observed{}, err
-			}
-			if answer != nil {
-				for _, i := range answer.ResourceShareInvitations {
+			// A share has an invitation for each time that the account was added to it.
+			pages := ram.NewGetResourceShareInvitationsPaginator(b.cluster.ram, &ram.GetResourceShareInvitationsInput{ResourceShareArns: []string{share}})
+			for pages.HasMorePages() {
+				page, err := pages.NextPage(ctx)
+				if awsx.IsNotFound(err) {
+					break
+				}
+				if err != nil {
+					return rg.Observed{}, err
+				}
+				for _, i := range page.ResourceShareInvitations {
 					if i.Status != ramtypes.ResourceShareInvitationStatusPending {
 						continue
 					}
@@ -213,11 +224,17 @@ func (b builder) shareAcceptance() *rg.Node {
 // sharedSubnet is a subnet as the account of the cluster sees it, with tags of its own.
 func (b builder) sharedSubnet(subnet, name string, tags awsx.Tags) *rg.Node {
 	find := func(ctx context.Context, id string) (types.Subnet, bool, error) {
-		answer, err := b.cluster.ec2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{Filters: []types.Filter{filter("subnet-id", id)}})
-		if err != nil || len(answer.Subnets) == 0 {
-			return types.Subnet{}, false, err
+		// By a filter: a subnet that is not shared yet is no error.
+		for pages := ec2.NewDescribeSubnetsPaginator(b.cluster.ec2, &ec2.DescribeSubnetsInput{Filters: []types.Filter{filter("subnet-id", id)}}); pages.HasMorePages(); {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return types.Subnet{}, false, err
+			}
+			if len(page.Subnets) > 0 {
+				return page.Subnets[0], true, nil
+			}
 		}
-		return answer.Subnets[0], true, nil
+		return types.Subnet{}, false, nil
 	}
 	return &rg.Node{
 		ID: "shared-" + subnet, Kind: "Subnet in the account of the cluster", Name: name, DependsOn: []string{subnet, acceptance}, Repeatable: true,

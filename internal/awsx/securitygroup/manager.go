@@ -119,17 +119,20 @@ func (m *Manager) findOrCreate(ctx context.Context, all []Group, spec Spec) (got
 // the same cluster: its namespace was deleted without its resources in AWS. Our tags
 // are then added like any that are missing.
 func (m *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
-	out, err := m.api.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{
+	pages := ec2.NewDescribeSecurityGroupsPaginator(m.api, &ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{
 		{Name: aws.String("group-name"), Values: []string{spec.Name}},
 		{Name: aws.String("vpc-id"), Values: []string{spec.VPC}},
 	}})
-	if err != nil {
-		return Group{}, fmt.Errorf("looking at security group %s, which exists: %w", spec.Name, err)
-	}
-	for _, g := range out.SecurityGroups {
-		if got := read(g); spec.Tags.Inherit(got.Tags) {
-			ctrl.LoggerFrom(ctx).Info("Taking over the security group of an earlier control plane", "group", got.ID, "owner", got.Tags[awsx.OwnerTag])
-			return got, nil
+	for pages.HasMorePages() {
+		out, err := pages.NextPage(ctx)
+		if err != nil {
+			return Group{}, fmt.Errorf("looking at security group %s, which exists: %w", spec.Name, err)
+		}
+		for _, g := range out.SecurityGroups {
+			if got := read(g); spec.Tags.Inherit(got.Tags) {
+				ctrl.LoggerFrom(ctx).Info("Taking over the security group of an earlier control plane", "group", got.ID, "owner", got.Tags[awsx.OwnerTag])
+				return got, nil
+			}
 		}
 	}
 	return Group{}, &TakenError{Name: spec.Name, VPC: spec.VPC}

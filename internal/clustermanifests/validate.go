@@ -56,6 +56,9 @@ func (c Cluster) Validate() field.ErrorList {
 	if c.AutoNode && c.IAM.KarpenterRoleARN == "" {
 		errs = append(errs, field.Invalid(flag("auto-node"), true, "--iam-json has no role for it: run `create iam aws` with --auto-node"))
 	}
+	if c.Infra.BaseDomain == "" && c.EndpointAccess != hyperv1.Private {
+		errs = append(errs, field.Required(flag("base-domain"), "only a cluster with --endpoint-access Private needs no domain"))
+	}
 	errs = append(errs, choice("endpoint-access", c.EndpointAccess, hyperv1.Public, hyperv1.PublicAndPrivate, hyperv1.Private)...)
 	errs = append(errs, choice("control-plane-availability-policy", c.ControlPlaneAvailability, hyperv1.HighlyAvailable, hyperv1.SingleReplica)...)
 	errs = append(errs, choice("infra-availability-policy", c.InfrastructureAvailability, hyperv1.HighlyAvailable, hyperv1.SingleReplica)...)

@@ -180,6 +180,7 @@ func TestClusterCommands(t *testing.T) {
 	m := startManagementCluster(t)
 	for name, test := range map[string]func(*testing.T, *managementCluster, *user){
 		"A cluster is created by one command and deleted by another":        clusterIsCreatedAndDeleted,
+		"A private cluster needs no public hosted zone":                     privateClusterWithoutDomain,
 		"All checks come before the first call of AWS":                      checksComeFirst,
 		"A command that died is continued by the same command":              diedCommandsContinue,
 		"Nothing is deleted with the credentials of another account":        credentialsOfAnotherAccount,
@@ -200,6 +201,41 @@ func TestClusterCommands(t *testing.T) {
 				u.try(m.DeleteAllOf(t.Context(), left, client.InNamespace("clusters")))
 			}
 		})
+	}
+}
+
+// An empty account has no public hosted zone, and nothing of a private cluster is in one.
+func privateClusterWithoutDomain(t *testing.T, m *managementCluster, u *user) {
+	create := func(access string) []string {
+		return []string{"create", "cluster", "aws", "--name", "demo", "--zones", "us-east-1a", "--endpoint-access", access, "--release-image", "example.com/release:1"}
+	}
+	if code := u.run(create("Public")...); code != cli.Usage || len(u.writes) > 0 || !strings.Contains(u.err.String(), "--base-domain: Required value") {
+		t.Errorf("a public cluster without a domain: exit code %d, writes %v\n%s", code, u.writes, u.err.String())
+	}
+	u.must(create("Private")...)
+	hc := &hyperv1.HostedCluster{}
+	if err := m.Get(t.Context(), client.ObjectKey{Namespace: "clusters", Name: "demo"}, hc); err != nil {
+		t.Fatal(err)
+	}
+	if hc.Spec.DNS.BaseDomain != "" || hc.Spec.Platform.AWS.RolesRef.IngressARN != "" {
+		t.Errorf("the cluster has the base domain %q and the role %q", hc.Spec.DNS.BaseDomain, hc.Spec.Platform.AWS.RolesRef.IngressARN)
+	}
+	zones := 0
+	for _, operation := range u.writes {
+		if strings.HasSuffix(operation, "CreateHostedZone") {
+			zones++
+		}
+	}
+	if zones != 1 {
+		t.Errorf("the command has created %d hosted zones, want that below hypershift.local: %v", zones, u.writes)
+	}
+	u.must(create("Private")...)
+	if len(u.writes) > 0 {
+		t.Errorf("a second run has called %v", u.writes)
+	}
+	u.must(destroyCluster("--yes")...)
+	if left := u.owned(); len(left) > 0 || len(m.names()) > 0 {
+		t.Errorf("left: %v and %v", left, m.names())
 	}
 }
 

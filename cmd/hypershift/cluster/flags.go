@@ -83,7 +83,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	f.pool.Add(cmd)
 
 	s.StringVar(&n.InfraID, "infra-id", "", "infra ID of the cluster, the prefix of all names in AWS (default: the name and a random suffix)")
-	s.StringVar(&n.BaseDomain, "base-domain", "", "domain of an existing public hosted zone (required without --infra-json)")
+	s.StringVar(&n.BaseDomain, "base-domain", "", "domain of an existing public hosted zone (required without --infra-json, except with --endpoint-access Private)")
 	s.StringVar(&n.BaseDomainPrefix, "base-domain-prefix", "", "prefix of the private zone in the base domain (default: the name of the cluster; none: no prefix)")
 	s.StringSliceVar(&n.Zones, "zones", nil, "availability zones, as names or ids such as use1-az1, with a node pool in each (default: the first one that the management cluster serves)")
 	s.StringVar(&f.vpcCIDR, "vpc-cidr", "10.0.0.0/16", "addresses of the VPC, a network with a mask of 16 bits")

@@ -56,7 +56,7 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&spec.InfraID, "infra-id", "", "infra ID of the cluster, the prefix of all names (required)")
 	f.StringVar(&spec.Name, "name", "example", "name of the cluster; its private zone is <name>.hypershift.local")
-	f.StringVar(&spec.BaseDomain, "base-domain", "", "domain of an existing public hosted zone (required)")
+	f.StringVar(&spec.BaseDomain, "base-domain", "", "domain of an existing public hosted zone (a cluster with the endpoint access Private needs none)")
 	f.StringVar(&spec.BaseDomainPrefix, "base-domain-prefix", "", "prefix of the private zone in the base domain (default: the name of the cluster; none: no prefix)")
 	f.StringSliceVar(&spec.Zones, "zones", nil, "availability zones, as names or ids such as use1-az1 (default: the first one of the region)")
 	f.StringVar(&served.Kubeconfig, "kubeconfig", "", "kubeconfig of the management cluster: fail if --zones has no zone that a private cluster there can use")

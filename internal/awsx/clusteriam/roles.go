@@ -56,7 +56,11 @@ func suffixes() []string {
 }
 
 func (s Spec) roles() []role {
-	roles := []role{ingress, imageRegistry, storage, cloudController, nodePool, controlPlaneOperator, network}
+	roles := []role{imageRegistry, storage, cloudController, nodePool, controlPlaneOperator, network}
+	// The role of ingress may change records in the zones of the base domain, and nothing else.
+	if s.hasBaseDomain() {
+		roles = append(roles, ingress)
+	}
 	if s.KMSKeyARN != "" {
 		roles = append(roles, kmsProvider)
 	}

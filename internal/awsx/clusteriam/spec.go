@@ -36,8 +36,7 @@ type Spec struct {
 	Inputs Inputs
 }
 
-// Inputs are the ids of resources of package infra. After are the nodes that have to exist before the ids are known, if they
-// are in the same graph.
+// Inputs are the ids of resources of package infra. A cluster without a base domain has no public and no private zone in it.
 type Inputs struct {
 	VPC, PublicZone, PrivateZone, LocalZone Input
 }
@@ -77,10 +76,15 @@ func (s Spec) Validate() field.ErrorList {
 			errs = append(errs, field.TooLong(flag("infra-id"), s.InfraID, 32))
 		}
 	}
-	for name, in := range map[string]Input{"public-zone-id": s.Inputs.PublicZone, "private-zone-id": s.Inputs.PrivateZone, "local-zone-id": s.Inputs.LocalZone} {
-		if in == (Input{}) {
-			errs = append(errs, field.Required(flag(name), ""))
+	if s.Inputs.LocalZone == (Input{}) {
+		errs = append(errs, field.Required(flag("local-zone-id"), ""))
+	}
+	if public, private := s.Inputs.PublicZone != (Input{}), s.Inputs.PrivateZone != (Input{}); public != private {
+		missing := "public-zone-id"
+		if public {
+			missing = "private-zone-id"
 		}
+		errs = append(errs, field.Required(flag(missing), "a cluster with a base domain has a public and a private zone in it"))
 	}
 	issuer, err := url.Parse(s.IssuerURL)
 	if err != nil || issuer.Scheme != "https" || issuer.Host == "" || issuer.RawQuery != "" || issuer.Fragment != "" {
@@ -94,6 +98,9 @@ func (s Spec) Validate() field.ErrorList {
 
 // Owner is the owner of the resources.
 func (s Spec) Owner() awsgraph.Owner { return awsgraph.Owner{InfraID: s.InfraID, Tags: s.Tags} }
+
+// hasBaseDomain is true if the cluster has zones in a base domain.
+func (s Spec) hasBaseDomain() bool { return s.Inputs.PublicZone != (Input{}) }
 
 // issuer is the name of the issuer in ARNs and conditions.
 func (s Spec) issuer() string { return strings.TrimPrefix(s.IssuerURL, "https://") }
@@ -138,9 +145,12 @@ func NewOutput(s Spec) Output {
 	o := Output{
 		Region: s.Region, ProfileName: names.InstanceProfile(s.InfraID), InfraID: s.InfraID, IssuerURL: s.IssuerURL,
 		Roles: OutputRoles{
-			IngressARN: arn(ingress), ImageRegistryARN: arn(imageRegistry), StorageARN: arn(storage), NetworkARN: arn(network),
+			ImageRegistryARN: arn(imageRegistry), StorageARN: arn(storage), NetworkARN: arn(network),
 			KubeCloudControllerARN: arn(cloudController), NodePoolManagementARN: arn(nodePool), ControlPlaneOperatorARN: arn(controlPlaneOperator),
 		},
+	}
+	if s.hasBaseDomain() {
+		o.Roles.IngressARN = arn(ingress)
 	}
 	if s.KMSKeyARN != "" {
 		o.KMSKeyARN, o.KMSProviderRoleARN = s.KMSKeyARN, arn(kmsProvider)

@@ -74,8 +74,11 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 	if s.WorkerGroup {
 		nodes = append(nodes, b.workerGroup(), b.workerGroupRules())
 	}
-	nodes = append(nodes, b.s3Endpoint(), b.publicZone())
-	nodes = append(nodes, b.privateZoneNodes(PrivateZone, s.privateZone())...)
+	nodes = append(nodes, b.s3Endpoint())
+	if s.BaseDomain != "" {
+		nodes = append(nodes, b.publicZone())
+		nodes = append(nodes, b.privateZoneNodes(PrivateZone, s.privateZone())...)
+	}
 	return append(nodes, b.privateZoneNodes(LocalZone, localZone(s.Name))...)
 }
 

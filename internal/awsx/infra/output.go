@@ -38,8 +38,11 @@ func NewOutput(s Spec, ids rg.IDs) Output {
 	o := Output{
 		Region: s.Region, InfraID: s.InfraID, MachineCIDR: s.VPCCIDR.String(), VPCID: ids(VPC), Name: s.Name,
 		BaseDomain: s.BaseDomain, BaseDomainPrefix: s.BaseDomainPrefix, PublicOnly: s.PublicOnly,
-		PublicZoneID: ids(PublicZone), PrivateZoneID: ids(PrivateZone), LocalZoneID: ids(LocalZone), SecurityGroupID: s.workerGroupID(ids),
+		LocalZoneID: ids(LocalZone), SecurityGroupID: s.workerGroupID(ids),
 		VPCCreatorAccountID: s.VPCOwner, ClusterAccountID: s.ClusterAccount,
+	}
+	if s.BaseDomain != "" {
+		o.PublicZoneID, o.PrivateZoneID = ids(PublicZone), ids(PrivateZone)
 	}
 	o.ProxyAddr, o.SecureProxyAddr = s.proxyAddresses()
 	for _, zone := range s.Zones {

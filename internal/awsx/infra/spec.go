@@ -20,7 +20,8 @@ type Spec struct {
 	InfraID, Name string
 	Region        string
 	// Zones are names; those that a user gives may be ids. ResolveZones returns the names.
-	Zones      []string
+	Zones []string
+	// BaseDomain is the domain of a public hosted zone. Without it, the cluster has only the private zone below hypershift.local.
 	BaseDomain string
 	// BaseDomainPrefix defaults to Name. NoPrefix means none.
 	BaseDomainPrefix string
@@ -59,12 +60,14 @@ func (s Spec) Validate() field.ErrorList {
 	}
 	required("infra-id", s.InfraID)
 	required("name", s.Name)
-	required("base-domain", s.BaseDomain)
 	required("region", s.Region)
 	for _, problem := range validation.IsDNS1123Subdomain(s.BaseDomain) {
 		if s.BaseDomain != "" {
 			errs = append(errs, field.Invalid(flag("base-domain"), s.BaseDomain, problem))
 		}
+	}
+	if s.BaseDomain == "" && s.BaseDomainPrefix != "" {
+		errs = append(errs, field.Forbidden(flag("base-domain-prefix"), "it is a prefix of --base-domain, which is missing"))
 	}
 	for _, problem := range validation.IsDNS1123Label(s.InfraID) {
 		if s.InfraID != "" {

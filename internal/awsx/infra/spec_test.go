@@ -25,6 +25,7 @@ func TestValidate(t *testing.T) {
 		"an infra ID is part of the names of roles": {func(s *Spec) { s.InfraID = strings.Repeat("a", 33) }, "--infra-id: Too long"},
 		"an infra ID is a label":                    {func(s *Spec) { s.InfraID = "Demo_1" }, "--infra-id: Invalid value"},
 		"a base domain is a domain":                 {func(s *Spec) { s.BaseDomain = "example com" }, "--base-domain: Invalid value"},
+		"a prefix needs a base domain":              {func(s *Spec) { s.BaseDomain, s.BaseDomainPrefix = "", "demo" }, "--base-domain-prefix: Forbidden"},
 		"a network has a mask of 16 bits":           {func(s *Spec) { s.VPCCIDR = netip.MustParsePrefix("10.0.0.0/20") }, "--vpc-cidr: Invalid value"},
 		"a network has no host bits":                {func(s *Spec) { s.VPCCIDR = netip.MustParsePrefix("10.0.0.1/16") }, "--vpc-cidr: Invalid value"},
 		"a network is IPv4":                         {func(s *Spec) { s.VPCCIDR = netip.MustParsePrefix("fd00::/16") }, "--vpc-cidr: Invalid value"},

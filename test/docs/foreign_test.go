@@ -14,8 +14,8 @@ var tools = map[string]*string{
 		validate clusterrole group hard containers`),
 	"helm": list(`namespace create-namespace values set set-string set-file version no-hooks take-ownership wait timeout install reset-values reuse-values destination repo`),
 	"aws": list(`region profile name query output bucket create-bucket-configuration policy role-name assume-role-policy-document policy-name policy-document vpc-id vpc-region cluster-name addon-name configuration-values stack-name template-file parameter-overrides capabilities client-id client-id-list open-id-connect-provider-arn instance-id instance-ids logical-resource-id type value latest service-code quota-code desired-value filters
-		repository-name force`),
-	"eksctl": list(`cluster approve config-file name region namespace service-account role-name attach-policy-arn role-only`),
+		repository-name force account-id service-code quota-code desired-value filters`),
+	"eksctl": list(`cluster approve config-file name region namespace service-account role-name attach-policy-arn role-only disable-nodegroup-eviction`),
 	"docker": list(`push tag platform build-arg file username password-stdin`),
 	"kind":   list(``),
 	"cosign": list(`key type bundle insecure-ignore-tlog certificate-oidc-issuer certificate-identity-regexp`),
@@ -40,7 +40,7 @@ func ofTools(flag string) bool {
 var installed = set(`deployment deploy daemonset ds statefulset sts configmap cm`)
 
 // ofUsers are names that documents invent for their examples.
-var ofUsers = set(`my-values.yaml user-data.txt cloud-config.txt obj.pkl view edit admin hypershift-view
+var ofUsers = set(`my-values.yaml release.yaml management.yaml user-data.txt cloud-config.txt obj.pkl view edit admin hypershift-view
 	example.env infra.json iam.json images.txt release-notes.md hypershift-0.1.0-linux-amd64.spdx.json SHA256SUMS.sigstore.json
 	hypershift-cli-0.1.0-linux-amd64.tar.gz hypershift-cli-0.1.0-windows-amd64.zip hypershift-cli-0.1.0-linux-amd64.spdx.json`)
 
@@ -53,6 +53,7 @@ var foreignResources = set(`pod pods po node nodes no namespace ns secret secret
 var foreignNames = set(`
 	Resource CreateAction Vpc PassedToService AWSServiceName ViaService GrantIsForAWSResource TagKeys AmazonEC2ContainerRegistryPullOnly
 	CreateListener CreateLoadBalancer CreateTargetGroup CreateFleet CreateLaunchTemplate InsufficientInstanceCapacity InstanceLimitExceeded
+	OpenIDIdpCommunicationError DependencyViolation BlockPublicPolicy RestrictPublicBuckets NoSuchPublicAccessBlockConfiguration
 	AllAlpha AllBeta api/alpha=true api/beta=true HypershiftClustersNotAvailable
 	karpenter.sh Ignore Environment ServerSideApply Prune Imperative
 	TestUnreachableAPIServerIsReportedAsUnknown desiredX

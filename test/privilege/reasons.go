@@ -125,6 +125,7 @@ var unusedByRoles = []Reason{
 	{NodePoolManagement, "ec2", []string{"ModifyInstanceMetadataOptions"}, "disables IMDSv1 on an instance after a manual change"},
 	{NodePoolManagement, "iam", []string{"CreateServiceLinkedRole"}, "used by AWS itself, for the first spot instance of an account"},
 	{NodePoolManagement, "kms", []string{"CreateGrant", "Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"}, volumes},
+	{names.Karpenter, "iam", []string{"CreateServiceLinkedRole"}, "used by AWS itself, for the first spot instance of an account"},
 	{cloudController, "ec2", nil, absent},
 	{cloudController, "elasticloadbalancing", nil, absent},
 	{cloudController, "iam", nil, "used by AWS itself, for the first load balancer of an account"},

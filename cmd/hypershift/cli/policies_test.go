@@ -29,6 +29,7 @@ const policies = "../../../config/iam/commandline"
 // withoutCall are actions that a policy allows although the test makes no such call, with the reason.
 var withoutCall = map[string]map[string]string{
 	"create-infra": {
+		"route53:ListHostedZonesByVPC":       "finds the zones of a run that ended before it recorded them",
 		"route53:AssociateVPCWithHostedZone": "repairs the association of a private zone, which cannot be removed while it is the last one",
 	},
 	"destroy-infra": {
@@ -518,6 +519,9 @@ func scopesOf(t *testing.T, command, action string, all []string) []scope {
 		return []scope{{"NewResourceShares", "*", equals("aws:RequestTag/"+clusterTag, "owned")}}
 	case service == "ram" && name == "AcceptResourceShareInvitation":
 		return []scope{{"Invitations", "arn:aws:ram:*:*:resource-share-invitation/*", nil}}
+	case service == "ram" && name == "TagResource":
+		// AWS evaluates no tags of the share for this action. The command sends the tag of the cluster with those that it repairs.
+		return []scope{{"TagsOfResourceShares", "arn:aws:ram:*:*:resource-share/*", equals("aws:RequestTag/"+clusterTag, "owned")}}
 	case service == "ram" && !strings.HasPrefix(name, "Get"):
 		return []scope{{"ResourceSharesOfTheCluster", "arn:aws:ram:*:*:resource-share/*", equals("aws:ResourceTag/"+clusterTag, "owned")}}
 	case command == "create-infra-shared-vpc" && name == "CreateSecurityGroup":
@@ -534,6 +538,8 @@ func scopesOf(t *testing.T, command, action string, all []string) []scope {
 			scopes = append(scopes, scope{"Images", "arn:aws:ec2:*::image/*", equals("ec2:Owner", "amazon")})
 		}
 		return scopes
+	case name == "DescribeVpcAttribute":
+		return []scope{{"AttributesOfVPCs", "arn:aws:ec2:*:*:vpc/*", nil}}
 	case service == "ssm":
 		return []scope{{"NamesOfImages", "arn:aws:ssm:*::parameter/aws/service/ami-amazon-linux-latest/*", nil}}
 	case name == "PassRole":
@@ -541,7 +547,7 @@ func scopesOf(t *testing.T, command, action string, all []string) []scope {
 		if strings.HasSuffix(command, "bastion") {
 			role = "bastion"
 		}
-		return []scope{{"RoleOfTheInstances", "arn:aws:iam::*:role/${INFRA_ID}-" + role, equals("iam:PassedToService", "ec2.amazonaws.com")}}
+		return []scope{{"RoleOfTheInstances", "arn:aws:iam::*:role/${INFRA_ID}-" + role, equals("iam:PassedToService", []string{"ec2.amazonaws.com", "ec2.amazonaws.com.cn"})}}
 	case service == "iam" && strings.Contains(name, "OpenIDConnectProvider") && !strings.HasPrefix(name, "List"):
 		return []scope{provider}
 	case service == "iam" && strings.Contains(name, "InstanceProfile"):

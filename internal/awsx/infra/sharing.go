@@ -113,6 +113,8 @@ func (b builder) resourceShare(subnets []string) *rg.Node {
 				}
 			}
 			if changed := awsgraph.ChangedTags(u.Changes); len(changed) > 0 {
+				// The policy of the command asks for the ownership tag in the request: AWS does not evaluate the tags of the share.
+				changed[b.owner.Tag()] = "owned"
 				_, err := b.ramWriter.TagResource(ctx, &ram.TagResourceInput{ResourceShareArn: aws.String(u.Observed.ID), Tags: wireShareTags(changed)})
 				return err
 			}

@@ -107,6 +107,7 @@ _EXISTING: dict[str, dict[str, tuple[str, ...]]] = {
     "DetachInternetGateway": {"internet-gateway": ("InternetGatewayId",), "vpc": ("VpcId",)},
     "DescribeInstanceAttribute": {"instance": ("InstanceId",)},
     "DescribeNetworkInterfaceAttribute": {"network-interface": ("NetworkInterfaceId",)},
+    "DescribeVpcAttribute": {"vpc": ("VpcId",)},
     "DescribeVpcEndpointServicePermissions": {"vpc-endpoint-service": ("ServiceId",)},
     "GetConsoleOutput": {"instance": ("InstanceId",)},
     "ModifyInstanceAttribute": {"instance": ("InstanceId",), "security-group": ("GroupId",)},
@@ -428,7 +429,9 @@ def _ram(request: wire.Request, account: str) -> Iterator[Question]:
     share = sharing.find(arn)
     context = _request_tags({tag["key"]: tag.get("value", "") for tag in asked.get("tags", [])})
     context["ram:principal"] = asked.get("principals", [])
-    if share is not None:
+    # TagResource has no key for the tags of the share:
+    # https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsresourceaccessmanagerram.html
+    if share is not None and request.action != "TagResource":
         context |= {f"aws:resourcetag/{key.lower()}": [value] for key, value in sharing.tags(share).items()}
         context["ram:resourcesharename"] = [share.name]
     yield Question(action, arn, context)

@@ -310,8 +310,8 @@ func (a account) upsert(zone, name, kind string, ttl int64, values []string) {
 	check(err)
 }
 
-func (a account) oidcProvider(url string, clients []string, t tags) string {
-	made, err := a.iam.CreateOpenIDConnectProvider(a.ctx, &iam.CreateOpenIDConnectProviderInput{Url: aws.String(url), ClientIDList: clients, Tags: t.ofIAM()})
+func (a account) oidcProvider(url string, clients, thumbprints []string, t tags) string {
+	made, err := a.iam.CreateOpenIDConnectProvider(a.ctx, &iam.CreateOpenIDConnectProviderInput{Url: aws.String(url), ClientIDList: clients, ThumbprintList: thumbprints, Tags: t.ofIAM()})
 	check(err)
 	return aws.ToString(made.OpenIDConnectProviderArn)
 }

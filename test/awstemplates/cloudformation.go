@@ -388,11 +388,11 @@ func (s *stack) create(name string) {
 		s.created[name] = s.privateZone(p.Name, p.VPCs[0].VPCId, p.VPCs[0].VPCRegion, "", p.HostedZoneTags.tags())
 	case "AWS::IAM::OIDCProvider":
 		p := decode[struct {
-			Url          string
-			ClientIdList []string
-			Tags         tagList
+			Url                          string
+			ClientIdList, ThumbprintList []string
+			Tags                         tagList
 		}](where, properties)
-		s.created[name] = s.oidcProvider(p.Url, p.ClientIdList, p.Tags.tags())
+		s.created[name] = s.oidcProvider(p.Url, p.ClientIdList, p.ThumbprintList, p.Tags.tags())
 	case "AWS::IAM::Role":
 		p := decode[struct {
 			RoleName                 string

@@ -427,11 +427,12 @@ func (r *run) createOne(kind, address string, value any) map[string]string {
 		r.upsert(p.Zone, p.Name, p.Type, p.TTL, p.Records)
 	case "aws_iam_openid_connect_provider":
 		p := decode[struct {
-			URL     string   `json:"url"`
-			Clients []string `json:"client_id_list"`
-			Tags    tags     `json:"tags"`
+			URL         string   `json:"url"`
+			Clients     []string `json:"client_id_list"`
+			Thumbprints []string `json:"thumbprint_list"`
+			Tags        tags     `json:"tags"`
 		}](address, value)
-		attributes["arn"] = r.oidcProvider(p.URL, p.Clients, p.Tags)
+		attributes["arn"] = r.oidcProvider(p.URL, p.Clients, p.Thumbprints, p.Tags)
 	case "aws_iam_role":
 		p := decode[struct {
 			Name  string `json:"name"`

@@ -43,37 +43,35 @@ func TestRolesInTheAccountOfASharedVPC(t *testing.T) {
 	u := newUser(t)
 	ofOwner := u.sharesVPC(true)
 	u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600))
-	for _, shared := range [][]string{nil, {"--shared-role"}} {
-		create := u.createIAM(append(shared, ofOwner...)...)
-		u.must(create...)
-		var made clusteriam.Output
-		u.try(json.Unmarshal(u.out.Bytes(), &made))
-		u.must(create...)
-		if len(u.writes) > 0 {
-			t.Errorf("the second run has written: %v", u.writes)
-		}
-		if there := u.ownedBy(u.vpcOwner); len(there) != 2 {
-			t.Errorf("in the account of the VPC: %v", there)
-		}
-		o := awsiam.NewFromConfig(emulator.Config(u.vpcOwner))
-		for name, arn := range map[string]string{"demo-x7k2p-shared-vpc-route53": made.SharedIngressRoleARN, "demo-x7k2p-shared-vpc-endpoint": made.SharedControlPlaneRoleARN} {
-			role, err := o.GetRole(t.Context(), &awsiam.GetRoleInput{RoleName: aws.String(name)})
-			u.try(err)
-			if *role.Role.Arn != arn || !strings.Contains(decode(t, *role.Role.AssumeRolePolicyDocument), made.Roles.ControlPlaneOperatorARN) {
-				t.Errorf("%s is %s and trusts %s", arn, *role.Role.Arn, *role.Role.AssumeRolePolicyDocument)
-			}
-			operator := strings.TrimPrefix(made.Roles.ControlPlaneOperatorARN, "arn:aws:iam::"+u.account+":role/")
-			policy, err := awsiam.NewFromConfig(emulator.Config(u.account)).GetRolePolicy(t.Context(), &awsiam.GetRolePolicyInput{
-				RoleName: aws.String(operator), PolicyName: aws.String("demo-x7k2p-control-plane-operator-assume"),
-			})
-			u.try(err)
-			if !strings.Contains(decode(t, *policy.PolicyDocument), `"`+arn+`"`) {
-				t.Errorf("the control-plane-operator may not assume %s: %s", arn, *policy.PolicyDocument)
-			}
-		}
-		u.must(destroyIAM(ofOwner...)...)
-		u.nothingIsLeft()
+	create := u.createIAM(ofOwner...)
+	u.must(create...)
+	var made clusteriam.Output
+	u.try(json.Unmarshal(u.out.Bytes(), &made))
+	u.must(create...)
+	if len(u.writes) > 0 {
+		t.Errorf("the second run has written: %v", u.writes)
 	}
+	if there := u.ownedBy(u.vpcOwner); len(there) != 2 {
+		t.Errorf("in the account of the VPC: %v", there)
+	}
+	o := awsiam.NewFromConfig(emulator.Config(u.vpcOwner))
+	for name, arn := range map[string]string{"demo-x7k2p-shared-vpc-route53": made.SharedIngressRoleARN, "demo-x7k2p-shared-vpc-endpoint": made.SharedControlPlaneRoleARN} {
+		role, err := o.GetRole(t.Context(), &awsiam.GetRoleInput{RoleName: aws.String(name)})
+		u.try(err)
+		if *role.Role.Arn != arn || !strings.Contains(decode(t, *role.Role.AssumeRolePolicyDocument), made.Roles.ControlPlaneOperatorARN) {
+			t.Errorf("%s is %s and trusts %s", arn, *role.Role.Arn, *role.Role.AssumeRolePolicyDocument)
+		}
+		operator := strings.TrimPrefix(made.Roles.ControlPlaneOperatorARN, "arn:aws:iam::"+u.account+":role/")
+		policy, err := awsiam.NewFromConfig(emulator.Config(u.account)).GetRolePolicy(t.Context(), &awsiam.GetRolePolicyInput{
+			RoleName: aws.String(operator), PolicyName: aws.String("demo-x7k2p-control-plane-operator-assume"),
+		})
+		u.try(err)
+		if !strings.Contains(decode(t, *policy.PolicyDocument), `"`+arn+`"`) {
+			t.Errorf("the control-plane-operator may not assume %s: %s", arn, *policy.PolicyDocument)
+		}
+	}
+	u.must(destroyIAM(ofOwner...)...)
+	u.nothingIsLeft()
 }
 
 // The account of the cluster gets the subnets, with the tags for load balancers, whether or not AWS sends an invitation.

@@ -98,7 +98,6 @@ func (f *flags) add(cmd *cobra.Command) {
 	s.StringVar(&f.issuerURL, "oidc-issuer-url", "", "issuer with an existing OIDC provider, instead of the bucket")
 	s.StringVar(&r.KMSKeyARN, "kms-key-arn", "", "key of KMS that encrypts Secrets in etcd, instead of a Secret; adds the role kms-provider")
 	s.BoolVar(&r.AutoNode, "auto-node", false, "create nodes on demand with Karpenter; adds the role karpenter")
-	s.BoolVar(&r.SharedRole, "shared-role", false, "one role with all policies, instead of one for each program: each program may then do what all may do")
 	s.BoolVar(&n.WorkerGroup, "worker-security-group", false, "a security group for nodes, in addition to that of the operator")
 	s.StringSliceVar(&f.additionalTags, "additional-tags", nil, "tags of all resources in AWS, as key=value")
 	f.vpcOwner.Flags(cmd)
@@ -156,7 +155,7 @@ func (f *flags) complete() error {
 		parse(errors.New("--oidc-issuer-url and --oidc-storage-provider-s3-bucket-name exclude each other"))
 	}
 	parse(f.unused("infra-json", f.infraJSON, "vpc-cidr", "single-nat-gateway", "public-only", "enable-proxy", "enable-secure-proxy", "worker-security-group"))
-	parse(f.unused("iam-json", f.iamJSON, "shared-role", "oidc-issuer-url", "oidc-storage-provider-s3-bucket-name", "oidc-storage-provider-s3-region",
+	parse(f.unused("iam-json", f.iamJSON, "oidc-issuer-url", "oidc-storage-provider-s3-bucket-name", "oidc-storage-provider-s3-region",
 		"vpc-owner-role-arn", "vpc-owner-aws-creds"))
 	parse(f.readInfra())
 	parse(f.readIAM())

@@ -119,7 +119,7 @@ func rendering(t *testing.T, args []string) []string {
 	rest := []string{"create", "cluster", "aws"}
 	for i := 0; i < len(args); i++ {
 		switch args[i] {
-		case "--wait", "--render", "--single-nat-gateway", "--public-only", "--shared-role", "--enable-secure-proxy":
+		case "--wait", "--render", "--single-nat-gateway", "--public-only", "--enable-secure-proxy":
 		case "--infra-json", "--iam-json", "--timeout", "--region", "--vpc-cidr", "--oidc-issuer-url", "--oidc-storage-provider-s3-bucket-name", "--oidc-storage-provider-s3-region",
 			"--vpc-owner-role-arn":
 			i++
@@ -233,7 +233,7 @@ func TestUsageErrorsNameTheFlag(t *testing.T) {
 		"a zone that the network does not have": {append(base(), "--zones", "us-east-1f"), "--zones has us-east-1f"},
 		"another infra ID":                      {base("--infra-id", "other"), "--infra-id is other, and --infra-json is of demo-x7k2p"},
 		"a network that is not created":         {base("--vpc-cidr", "10.1.0.0/16"), "--vpc-cidr has no effect with --infra-json"},
-		"roles that are not created":            {base("--shared-role"), "--shared-role has no effect with --iam-json"},
+		"roles that are not created":            {base("--oidc-issuer-url", "https://issuer.example.com"), "--oidc-issuer-url has no effect with --iam-json"},
 		"a private key":                         {base("--ssh-key", "testdata/private"), "the file is not a public key"},
 		"a toleration":                          {base("--toleration", "size=1"), `"size" is not one of key`},
 		"a size of etcd":                        {base("--etcd-storage-size", "much"), "--etcd-storage-size"},

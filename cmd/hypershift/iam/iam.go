@@ -57,7 +57,6 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	f.StringVar(&o.issuerURL, "oidc-issuer-url", "", "issuer with an existing OIDC provider, instead of the bucket")
 	f.StringVar(&o.spec.KMSKeyARN, "kms-key-arn", "", "key for the encryption of Secrets; adds the role kms-provider")
 	f.BoolVar(&o.spec.AutoNode, "auto-node", false, "add the role karpenter, for nodes on demand")
-	f.BoolVar(&o.spec.SharedRole, "shared-role", false, "one role with all policies, instead of one for each program: each program may then do what all may do")
 	f.StringSliceVar(&o.tags, "additional-tags", nil, "tags of all resources, as key=value")
 	f.StringVar(&o.outputFile, "output-file", "", "file for the result as JSON (default: standard output)")
 	return c
@@ -152,6 +151,10 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 		if s.Inputs.VPC.ID, err = findVPC(ctx, ofVPC, s.Owner()); err != nil {
 			return clusteriam.Output{}, err
 		}
+	}
+	// The account of a shared VPC adds policies.
+	if err := operation.Check(s.Validate()); err != nil {
+		return clusteriam.Output{}, err
 	}
 	graph, err := cloud.Graph(s)
 	if err != nil {

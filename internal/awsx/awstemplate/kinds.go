@@ -236,6 +236,7 @@ func identityKinds() map[string]kind {
 			translate: func(t *translation) {
 				t.set("Url", "url", "https://"+t.Name)
 				t.set("ClientIdList", "client_id_list", t.takeAll("client "))
+				t.set("ThumbprintList", "thumbprint_list", []string{t.take("thumbprint")})
 				t.setTags("Tags")
 			},
 		},

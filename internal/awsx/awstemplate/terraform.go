@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Versions that the module needs. Older providers ask for the thumbprint of an OIDC provider, and cannot delete SOA records.
+// Versions that the module needs. Older providers cannot delete SOA records.
 const (
 	terraformVersion = ">= 1.5"
 	providerVersion  = ">= 5.100"

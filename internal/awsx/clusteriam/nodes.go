@@ -57,19 +57,9 @@ type builder struct {
 func (c *Cloud) Nodes(s Spec) []*rg.Node {
 	b := builder{Cloud: c, Spec: s}
 	nodes := []*rg.Node{b.provider()}
-	if s.SharedRole {
-		var subjects []string
-		for _, r := range s.roles() {
-			subjects = append(subjects, r.subjects...)
-		}
-		nodes = append(nodes, b.role("role/"+sharedRole, s.InfraID+"-"+sharedRole, s.trust(subjects), provider))
-	}
 	for _, r := range s.roles() {
-		id := s.roleNode(r)
-		if !s.SharedRole {
-			nodes = append(nodes, b.role(id, s.roleName(r), s.trust(r.subjects), provider))
-		}
-		nodes = append(nodes, b.policy(id, "policy/"+r.suffix, s.roleName(r), s.InfraID+"-"+r.suffix, r.policy))
+		nodes = append(nodes, b.role(r.node(), s.roleName(r), s.trust(r.subjects), provider),
+			b.policy(r.node(), "policy/"+r.suffix, s.roleName(r), s.InfraID+"-"+r.suffix, r.policy))
 	}
 	if s.VPCOwner != "" {
 		nodes = append(nodes, b.sharedVPC()...)
@@ -88,6 +78,13 @@ func (c *Cloud) Graph(s Spec) (*rg.Graph, error) { return rg.New(c.Nodes(s)...) 
 
 // clients are the audiences of tokens that AWS accepts from the issuer.
 var clients = []string{names.WebIdentityAudience, stsAudience}
+
+// S3Thumbprint is of the root certificate authority of S3. AWS does not compare it: it verifies issuers in S3 by its own authorities. But without a
+// thumbprint IAM reads the certificate of the issuer's host, and its API reference describes this host by the discovery document, which does not
+// exist before the cluster. Others pass the same thumbprint:
+// https://github.com/openshift/hypershift/blob/main/cmd/fix/dr_oidc_iam.go, https://github.com/kubernetes/kops/blob/master/pkg/model/issuerdiscovery.go.
+// The rule: https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateOpenIDConnectProvider.html.
+const S3Thumbprint = "a9d53002e97e00e043244f3d170d6f4c414104fd"
 
 func (b builder) provider() *rg.Node {
 	arn := b.arn("oidc-provider/" + b.issuer())
@@ -123,10 +120,11 @@ func (b builder) provider() *rg.Node {
 		}
 		return awsgraph.WithTags(attributes, tags)
 	}
+	// It is not compared: others may have created the provider.
+	n.Initial = func() (rg.Attributes, error) { return rg.Attributes{"thumbprint": S3Thumbprint}, nil }
 	n.Create = func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-		// AWS verifies S3 by its own authorities, so that no thumbprint is needed.
 		made, err := b.Writer.CreateOpenIDConnectProvider(ctx, &iam.CreateOpenIDConnectProviderInput{
-			Url: aws.String(b.IssuerURL), ClientIDList: clients, Tags: iamrole.WireTags(tags),
+			Url: aws.String(b.IssuerURL), ClientIDList: clients, ThumbprintList: []string{S3Thumbprint}, Tags: iamrole.WireTags(tags),
 		})
 		if err != nil {
 			return rg.Observed{}, err

@@ -25,6 +25,12 @@ func TestPoliciesHaveTheARNsOfTheirPartition(t *testing.T) {
 		for _, n := range NewCloud(cfg, s.Owner()).WithVPCOwner(cfg).Nodes(s) {
 			var ids rg.IDs = func(string) string { return "" }
 			for attribute, value := range n.Desired(ids) {
+				// Source: the policy of Karpenter's template, https://karpenter.sh/docs/reference/cloudformation/, which lists both names.
+				for key, name := range map[string]string{"iam:PassedToService": `"ec2.amazonaws.com.cn"`, "kms:ViaService": `"ec2.*.amazonaws.com.cn"`} {
+					if partition == "aws-cn" && strings.Count(value, key) > strings.Count(value, name) {
+						t.Errorf("%s %s: %s does not have %s", n.Kind, n.Name, key, name)
+					}
+				}
 				for _, part := range strings.Split(value, "arn:")[1:] {
 					if arns++; !strings.HasPrefix(part, partition+":") {
 						t.Errorf("%s %s: %s has arn:%s", n.Kind, n.Name, attribute, part)

@@ -44,6 +44,12 @@ var (
 	karpenter            = role{"karpenter", []string{names.KarpenterSubject}, iam.Karpenter}
 )
 
+// node is the node of the role.
+func (r role) node() string { return "role/" + r.suffix }
+
+// sharedRole is the role with which other command lines, and earlier versions of this one, replace all roles. It is only deleted: its policies are
+// longer than IAM allows for one role, and it trusts service accounts of the hosted cluster, whose tokens would be accepted for what the programs
+// next to the control plane may do.
 const sharedRole = "shared-role"
 
 // suffixes of all roles that a command line may have created, for deletion.
@@ -70,13 +76,8 @@ func (s Spec) roles() []role {
 	return roles
 }
 
-// roleName is the name of the role in which the policy of r is.
-func (s Spec) roleName(r role) string {
-	if s.SharedRole {
-		return s.InfraID + "-" + sharedRole
-	}
-	return s.InfraID + "-" + r.suffix
-}
+// roleName is the name of the role.
+func (s Spec) roleName(r role) string { return s.InfraID + "-" + r.suffix }
 
 // trust is the trust policy for tokens with one of the subjects. It checks the audience, too: the hosted API server issues
 // tokens for any audience that a pod asks for.

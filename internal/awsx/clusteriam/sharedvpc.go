@@ -23,10 +23,7 @@ func (b builder) sharedVPC() []*rg.Node {
 		var principals, dependsOn []string
 		for _, r := range trusted {
 			principals = append(principals, b.arn("role/"+b.roleName(r)))
-			dependsOn = append(dependsOn, b.roleNode(r))
-		}
-		if b.SharedRole {
-			principals, dependsOn = principals[:1], dependsOn[:1]
+			dependsOn = append(dependsOn, r.node())
 		}
 		id, name := "role/"+suffix, b.InfraID+"-"+suffix
 		nodes = append(nodes,
@@ -42,7 +39,7 @@ func (b builder) sharedVPC() []*rg.Node {
 
 	assume := func(r role, document func() (string, error)) {
 		nodes = append(nodes, b.Policy(iamrole.Policy{
-			ID: "policy/" + r.suffix + "-assume", Name: b.InfraID + "-" + r.suffix + "-assume", RoleID: b.roleNode(r), RoleName: b.roleName(r),
+			ID: "policy/" + r.suffix + "-assume", Name: b.InfraID + "-" + r.suffix + "-assume", RoleID: r.node(), RoleName: b.roleName(r),
 			Document: func(rg.IDs) (string, error) { return document() },
 		}))
 	}
@@ -55,12 +52,4 @@ func (b builder) sharedVPC() []*rg.Node {
 		return iamrole.Document(map[string]any{"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": b.ownerARN(sharedVPCIngress)}), nil
 	})
 	return nodes
-}
-
-// roleNode is the node of the role in which the policy of r is.
-func (s Spec) roleNode(r role) string {
-	if s.SharedRole {
-		return "role/" + sharedRole
-	}
-	return "role/" + r.suffix
 }

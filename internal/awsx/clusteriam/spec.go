@@ -1,16 +1,19 @@
 package clusteriam
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/iamrole"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 )
@@ -26,8 +29,6 @@ type Spec struct {
 	KMSKeyARN        string
 	// AutoNode adds the role of Karpenter.
 	AutoNode bool
-	// SharedRole: one role with the policies of all.
-	SharedRole bool
 	// VPCOwner is the account of a VPC that is shared with Account. It gets two roles, which the operators assume. Empty: the VPC
 	// belongs to Account.
 	VPCOwner string
@@ -60,7 +61,13 @@ func S3Issuer(bucket, region, infraID string) string {
 	return fmt.Sprintf("https://%s.s3.%s.%s/%s", bucket, region, domain, infraID)
 }
 
-var keyARN = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/.+$`)
+// keyARN is not of an alias: IAM evaluates policies with the ARN of the key, and one with the ARN of an alias allows nothing.
+// Source: https://docs.aws.amazon.com/kms/latest/developerguide/cmks-in-iam-policies.html
+var keyARN = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/.+$`)
+
+// maxIssuer is how many characters the URL of an OIDC provider may have.
+// Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateOpenIDConnectProvider.html
+const maxIssuer = 255
 
 // Validate returns what is wrong, before any call of AWS. Paths are names of flags.
 func (s Spec) Validate() field.ErrorList {
@@ -90,10 +97,31 @@ func (s Spec) Validate() field.ErrorList {
 	if err != nil || issuer.Scheme != "https" || issuer.Host == "" || issuer.RawQuery != "" || issuer.Fragment != "" {
 		errs = append(errs, field.Invalid(flag("oidc-issuer-url"), s.IssuerURL, "must be an https URL without a query"))
 	}
-	if s.KMSKeyARN != "" && !keyARN.MatchString(s.KMSKeyARN) {
-		errs = append(errs, field.Invalid(flag("kms-key-arn"), s.KMSKeyARN, "must be the ARN of a KMS key"))
+	if len(s.IssuerURL) > maxIssuer {
+		errs = append(errs, field.TooLong(flag("oidc-issuer-url"), s.IssuerURL, maxIssuer))
 	}
-	return append(errs, s.Tags.Validate(flag("additional-tags"), names.IsClusterTag)...)
+	if s.KMSKeyARN != "" && !keyARN.MatchString(s.KMSKeyARN) {
+		errs = append(errs, field.Invalid(flag("kms-key-arn"), s.KMSKeyARN, "must be the ARN of a KMS key, with :key/: a policy with the ARN of an alias allows nothing"))
+	}
+	errs = append(errs, s.Tags.Validate(flag("additional-tags"), names.IsClusterTag)...)
+	if len(errs) == 0 {
+		// A command that fails for its last policy leaves a cluster with half of its roles.
+		for _, err := range iamrole.CheckSizes(s.longest().nodes()) {
+			errs = append(errs, field.Invalid(flag("infra-id"), s.InfraID, err.Error()))
+		}
+	}
+	return errs
+}
+
+// longest returns the spec with the longest account and partition where they are not known yet.
+func (s Spec) longest() Spec {
+	s.Account, s.Partition = cmp.Or(s.Account, "111111111111"), cmp.Or(s.Partition, "aws-us-gov")
+	return s
+}
+
+// nodes returns the nodes without the accounts in which they are.
+func (s Spec) nodes() []*rg.Node {
+	return NewCloud(aws.Config{Region: s.Region}, s.Owner()).WithVPCOwner(aws.Config{Region: s.Region}).Nodes(s)
 }
 
 // Owner is the owner of the resources.

@@ -14,7 +14,6 @@ func TestEverySpecHasATemplate(t *testing.T) {
 		"defaults":          func(*Spec) {},
 		"no ids, no issuer": func(s *Spec) { s.Inputs, s.IssuerURL = Inputs{}, "" },
 		"everything":        func(s *Spec) { s.KMSKeyARN, s.AutoNode = "arn:aws:kms:us-east-1:111111111111:key/k", true },
-		"one role":          func(s *Spec) { s.SharedRole = true },
 		"existing provider": func(s *Spec) { s.ExistingProvider = true },
 	} {
 		s := Spec{

@@ -33,9 +33,6 @@ var Commands = []string{
 	"fix-dr-oidc-iam", "leftovers",
 }
 
-// maxPolicies is how many characters the inline policies of a role may have.
-const maxPolicies = 10240
-
 // Spec is what a user asks for.
 type Spec struct {
 	// Name of the role. Default: hypershift-cli-<infra ID>. It does not start with the infra ID, because the role may change roles
@@ -131,8 +128,8 @@ func (s Spec) policy() (string, error) {
 		statements = append(statements, st)
 	}
 	text := iamrole.InPartition(iamrole.Document(statements...), s.Partition)
-	if len(text) > maxPolicies {
-		return "", fmt.Errorf("the policies together have %d characters, and a role may have %d: leave commands out", len(text), maxPolicies)
+	if len(text) > iamrole.MaxInline {
+		return "", fmt.Errorf("the policies together have %d characters, and a role may have %d: leave commands out", len(text), iamrole.MaxInline)
 	}
 	return text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hosted-control-planes/hypershift/config/iam"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/iamrole"
 )
 
 // grant is an action on a resource, and the condition.
@@ -73,7 +74,7 @@ func TestPolicyOfEveryClusterFitsIntoARole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d of %d characters", len(text), maxPolicies)
+	t.Logf("%d of %d characters", len(text), iamrole.MaxInline)
 	if _, err := (Spec{InfraID: strings.Repeat("a", 400), Commands: Commands}).policy(); err == nil || !strings.Contains(err.Error(), "leave commands out") {
 		t.Errorf("%v", err)
 	}

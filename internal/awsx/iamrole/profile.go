@@ -12,7 +12,8 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 )
 
-// TrustEC2 is the trust policy of a role that instances have.
+// TrustEC2 is the trust policy of a role that instances have. The name of the service as a principal is the same in all partitions, unlike in
+// conditions: region-info of https://github.com/aws/aws-cdk, version 2.202.
 func TrustEC2() string {
 	return Document(map[string]any{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"Service": "ec2.amazonaws.com"}})
 }

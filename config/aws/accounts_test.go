@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/config/iam"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
@@ -101,6 +102,62 @@ func TestCustomerAccount(t *testing.T) {
 	equal(t, "its VPC", aws.ToString(zone.VPCs[0].VPCId), c.vpc)
 
 	if _, stderr, err := script(t, account, "customer-account.sh", "delete", c.env...); err != nil {
+		t.Fatalf("deletion: %v\n%s", err, stderr)
+	}
+	left, err := emulator.Leftovers(ctx, account)
+	must(t, err)
+	if len(left) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// In China, ARNs have another partition, S3 has other host names, and EC2 has another name in conditions.
+func TestCustomerAccountInChina(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("some hundred calls of a program written in Python")
+	}
+	ctx, account := t.Context(), emulator.NewAccount()
+	env := []string{"AWS_REGION=cn-north-1", "NAME=example", "INFRA_ID=example-x7k2p", "OIDC_BUCKET=docs", "ZONE_IDS=cnn1-az1 cnn1-az2"}
+	stdout, stderr, err := script(t, account, "customer-account.sh", "create", env...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	have := exports(stdout)
+	equal(t, "PARTITION", have["PARTITION"], "aws-cn")
+	equal(t, "ISSUER", have["ISSUER"], "docs.s3.cn-north-1.amazonaws.com.cn/example-x7k2p")
+
+	cfg := emulator.Config(account)
+	cfg.Region = "cn-north-1"
+	client := awsiam.NewFromConfig(cfg)
+	provider := "arn:aws-cn:iam::" + account + ":oidc-provider/" + have["ISSUER"]
+	_, err = client.GetOpenIDConnectProvider(ctx, &awsiam.GetOpenIDConnectProviderInput{OpenIDConnectProviderArn: &provider})
+	must(t, err)
+	for role, conditions := range map[string][]string{
+		"example-x7k2p-control-plane-operator": nil, "example-x7k2p-cloud-controller": nil,
+		"example-x7k2p-node-pool":                     {"ec2.amazonaws.com.cn", "ec2.*.amazonaws.com.cn"},
+		"example-x7k2p-karpenter":                     {"ec2.amazonaws.com.cn"},
+		"example-x7k2p-aws-ebs-csi-driver-controller": {"ec2.*.amazonaws.com.cn"},
+	} {
+		equal(t, "claims that "+role+" trusts", strings.HasPrefix(trusted(t, client, role), "aud="+names.WebIdentityAudience+" sub=hypershift:"), true)
+		got, err := client.GetRolePolicy(ctx, &awsiam.GetRolePolicyInput{RoleName: &role, PolicyName: &role})
+		must(t, err)
+		text, err := url.QueryUnescape(aws.ToString(got.PolicyDocument))
+		must(t, err)
+		if strings.Contains(text, "arn:aws:") {
+			t.Errorf("policy of %s has ARNs of another partition: %s", role, text)
+		}
+		for _, condition := range conditions {
+			if !strings.Contains(text, `"`+condition+`"`) {
+				t.Errorf("policy of %s does not allow %s", role, condition)
+			}
+		}
+	}
+	if strings.Contains(samples(t), "arn:aws:") || strings.Contains(samples(t), "amazonaws.com") {
+		t.Error("the samples have ARNs or host names of one partition")
+	}
+
+	if _, stderr, err := script(t, account, "customer-account.sh", "delete", env...); err != nil {
 		t.Fatalf("deletion: %v\n%s", err, stderr)
 	}
 	left, err := emulator.Leftovers(ctx, account)
@@ -206,6 +263,7 @@ func (c customer) roles(issuer string, variables map[string]string) {
 	made, err := client.GetOpenIDConnectProvider(ctx, &awsiam.GetOpenIDConnectProviderInput{OpenIDConnectProviderArn: &provider})
 	must(t, err)
 	equal(t, "audiences of the OIDC provider", strings.Join(made.ClientIDList, " "), names.WebIdentityAudience)
+	equal(t, "thumbprints of the OIDC provider", strings.Join(made.ThumbprintList, " "), clusteriam.S3Thumbprint)
 }
 
 func TestManagementAccount(t *testing.T) {
@@ -218,7 +276,7 @@ func TestManagementAccount(t *testing.T) {
 	client := awsiam.NewFromConfig(emulator.Config(account))
 	bucket := "docs-" + account
 	issuer := "https://oidc.eks.us-east-1.amazonaws.com/id/" + account
-	env := []string{"OIDC_BUCKET=" + bucket, "ISSUER=" + issuer, "CLUSTER=management", "PUBLIC_ZONE_ID=Z0123456789", "PUBLIC_DOMAIN=example.com"}
+	env := []string{"RETRY_SECONDS=0", "OIDC_BUCKET=" + bucket, "ISSUER=" + issuer, "CLUSTER=management", "PUBLIC_ZONE_ID=Z0123456789", "PUBLIC_DOMAIN=example.com"}
 
 	if _, stderr, err := script(t, account, "management-account.sh", "create", env...); err == nil || !strings.Contains(stderr, "eksctl utils associate-iam-oidc-provider") {
 		t.Fatalf("the script continued without an OIDC provider: %v\n%s", err, stderr)
@@ -228,6 +286,8 @@ func TestManagementAccount(t *testing.T) {
 	var stdout string
 	for _, attempt := range []string{"first", "second"} {
 		var stderr string
+		// S3 knows seconds later that public policies are not blocked any more.
+		must(t, emulator.Fault(ctx, awsemulator.Fault{Kind: awsemulator.Denied, Service: "s3", Action: "PutBucketPolicy", Account: account, Count: 3}))
 		if stdout, stderr, err = script(t, account, "management-account.sh", "create", env...); err != nil {
 			t.Fatalf("%s attempt: %v\n%s", attempt, err, stderr)
 		}
@@ -241,6 +301,8 @@ func TestManagementAccount(t *testing.T) {
 	unknown(t, "", values, defaults)
 	set := values["aws"].(map[string]any)
 	equal(t, "aws.roleARN", set["roleARN"], any("arn:aws:iam::"+account+":role/hypershift-operator"))
+	// Without a class, a Service that becomes one of type LoadBalancer gets a load balancer of another controller.
+	equal(t, "loadBalancers.class", values["loadBalancers"].(map[string]any)["class"], any("service.k8s.aws/nlb"))
 	equal(t, "oidc.bucket", values["oidc"].(map[string]any)["bucket"], any(bucket))
 
 	for role, of := range map[string]struct{ serviceAccount, file string }{

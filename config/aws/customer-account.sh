@@ -21,7 +21,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 tag=kubernetes.io/cluster/$INFRA_ID
-issuer=$OIDC_BUCKET.s3.${OIDC_REGION:-$AWS_REGION}.amazonaws.com/$INFRA_ID
+issuer=$OIDC_BUCKET.s3.${OIDC_REGION:-$AWS_REGION}.$aws_domain/$INFRA_ID
 provider=arn:$partition:iam::$account:oidc-provider/$issuer
 
 # Role of the cluster: the policy in config/iam, and the subject that the role trusts.
@@ -125,7 +125,10 @@ create() {
 
 	step "OIDC provider $issuer"
 	if ! present NoSuchEntity aws iam get-open-id-connect-provider --open-id-connect-provider-arn "$provider"; then
-		aws iam create-open-id-connect-provider --url "https://$issuer" --client-id-list openshift >/dev/null
+		# The thumbprint of the root certificate authority of S3. AWS does not compare it, but without one IAM connects to the issuer, whose
+		# documents do not exist yet.
+		aws iam create-open-id-connect-provider --url "https://$issuer" --client-id-list openshift \
+			--thumbprint-list a9d53002e97e00e043244f3d170d6f4c414104fd >/dev/null
 	fi
 	while read -r name file subject; do
 		[ -n "$name" ] || continue
@@ -145,6 +148,7 @@ create() {
 
 	id=$(aws ec2 describe-subnets --subnet-ids "${private[0]}" --query 'Subnets[0].AvailabilityZone')
 	echo "export NAME=$NAME INFRA_ID=$INFRA_ID CUSTOMER_ACCOUNT=$account AWS_REGION=$AWS_REGION OIDC_BUCKET=$OIDC_BUCKET"
+	echo "export PARTITION=$partition ISSUER=$issuer"
 	echo "export VPC=$vpc LOCAL_ZONE_ID=$zone ZONE_A=$id"
 	letter=(A B C)
 	number=0

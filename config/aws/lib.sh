@@ -8,6 +8,8 @@ export AWS_PAGER="" AWS_DEFAULT_OUTPUT=text AWS_DEFAULT_REGION=$AWS_REGION
 policies=$(cd "$(dirname "${BASH_SOURCE[0]}")/../iam" && pwd)
 read -r account partition < <(aws sts get-caller-identity --query '[Account, Arn]' | sed 's/arn:\([^:]*\):.*/\1/')
 : "${account:?AWS accepts no credentials}"
+aws_domain=amazonaws.com
+[ "$partition" != aws-cn ] || aws_domain=amazonaws.com.cn
 
 step() { echo "$*" >&2; }
 

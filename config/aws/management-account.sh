@@ -12,6 +12,7 @@
 #   OIDC_BUCKET     bucket that is created. The name is unique in all of AWS, and has no dots
 #   PUBLIC_ZONE_ID  optional: the public hosted zone for the names of API servers. It adds the role of external-dns
 #   PUBLIC_DOMAIN   the domain of that zone
+#   LOAD_BALANCER_CLASS  optional: the class of Services of type LoadBalancer. Default: service.k8s.aws/nlb, that of the AWS Load Balancer Controller
 #
 # Standard output is a values file for the chart. Programs: aws (1 or 2).
 set -euo pipefail
@@ -19,6 +20,26 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 owner=hypershift.openshift.io/operator-roles=hypershift
+
+# allow_public_reads POLICY: sets the policy of the bucket. S3 knows seconds later that public policies are not blocked any more, and refuses
+# them until then. An account or an organization that blocks them refuses them for good.
+allow_public_reads() {
+	local answer attempt
+	for attempt in {1..12}; do
+		if answer=$(aws s3api put-bucket-policy --bucket "$OIDC_BUCKET" --policy "$1" 2>&1 >/dev/null); then
+			return 0
+		fi
+		case $answer in
+		*"(AccessDenied)"*) ;;
+		*) break ;;
+		esac
+		step "S3 refuses the policy, attempt $attempt of 12"
+		sleep "${RETRY_SECONDS:-5}"
+	done
+	echo "$answer" >&2
+	echo "If the account or the organization blocks public buckets, allow them for this account: AWS reads the documents without credentials" >&2
+	return 1
+}
 
 create() {
 	local issuer=${ISSUER-} provider us_east_1=()
@@ -40,7 +61,7 @@ create() {
 	# AWS reads the documents without credentials. The policy is the only way to them.
 	aws s3api put-public-access-block --bucket "$OIDC_BUCKET" --public-access-block-configuration \
 		BlockPublicAcls=true,IgnorePublicAcls=true,BlockPublicPolicy=false,RestrictPublicBuckets=false
-	aws s3api put-bucket-policy --bucket "$OIDC_BUCKET" --policy '{"Version": "2012-10-17", "Statement": [{
+	allow_public_reads '{"Version": "2012-10-17", "Statement": [{
 	  "Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:'"$partition"':s3:::'"$OIDC_BUCKET"'/*"}]}'
 
 	ensure_role hypershift-operator "$(web_identity "$provider" system:serviceaccount:hypershift:hypershift-operator sts.amazonaws.com)" \
@@ -53,6 +74,10 @@ create() {
 		oidc:
 		  bucket: $OIDC_BUCKET
 		  region: $AWS_REGION
+		# The webhook of the AWS Load Balancer Controller sets the class only on Services that are created with the type LoadBalancer. A change of
+		# the access mode changes the type of a Service.
+		loadBalancers:
+		  class: ${LOAD_BALANCER_CLASS:-service.k8s.aws/nlb}
 	YAML
 	[ -n "${PUBLIC_ZONE_ID-}" ] || return 0
 	ensure_role hypershift-external-dns "$(web_identity "$provider" system:serviceaccount:hypershift:external-dns sts.amazonaws.com)" \

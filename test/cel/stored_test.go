@@ -111,7 +111,7 @@ func manifests(t *testing.T, file string) []*unstructured.Unstructured {
 func variable(name string) string {
 	values := map[string]string{
 		"AWS_REGION": "us-east-1", "NODE_ADDRESS": "192.0.2.1", "RELEASE_IMAGE": "registry.example.com/release:1.36.3", "VPC": "vpc-0123456789abcdef0",
-		"CUSTOMER_ACCOUNT": "123456789012", "INFRA_ID": "example-x7k2p", "OIDC_BUCKET": "documents", "ZONE_A": "us-east-1a",
+		"CUSTOMER_ACCOUNT": "123456789012", "INFRA_ID": "example-x7k2p", "ISSUER": "documents.s3.us-east-1.amazonaws.com/example-x7k2p", "PARTITION": "aws", "ZONE_A": "us-east-1a",
 		"SUBNET_A": "subnet-0123456789abcdef0", "SUBNET_B": "subnet-1123456789abcdef0", "SUBNET_C": "subnet-2123456789abcdef0",
 	}
 	return values[name]

@@ -18,7 +18,7 @@ func TestSamplesAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	variables := map[string]string{
-		"CUSTOMER_ACCOUNT": "222222222222", "AWS_REGION": "us-east-1", "INFRA_ID": "example-x7k2p", "OIDC_BUCKET": "oidc",
+		"CUSTOMER_ACCOUNT": "222222222222", "AWS_REGION": "us-east-1", "INFRA_ID": "example-x7k2p", "ISSUER": "oidc.s3.us-east-1.amazonaws.com/example-x7k2p", "PARTITION": "aws",
 		"RELEASE_IMAGE": "registry.example.test/release:1", "VPC": "vpc-0123456789abcdef0", "ZONE_A": "us-east-1a",
 		"NODE_ADDRESS": "192.0.2.1", "SUBNET_A": "subnet-0123456789abcdefa", "SUBNET_B": "subnet-0123456789abcdefb", "SUBNET_C": "subnet-0123456789abcdefc",
 	}

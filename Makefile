@@ -154,11 +154,12 @@ generate: ## generate deep copies, CRDs, apply configurations, the client, chart
 	hack/generate.sh
 
 .PHONY: lint
-lint: ## run golangci-lint on both modules, with the table of allowed imports
+lint: ## run golangci-lint on both modules, with the table of allowed imports, and the linters of IAM policies and CloudFormation templates
 	@golangci=$$(go run ./hack/binaries golangci-lint); \
 	work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; export GOWORK=$$work/go.work; \
 	go work init $(CURDIR) $(CURDIR)/api; \
 	$$golangci run ./... ./api/...
+	@$$(go run ./hack/venv hack/policies/requirements.txt) hack/policies/lint.py
 
 .PHONY: verify
 verify: lint ## run lint, and check that generated files and go.mod are up to date

@@ -16,6 +16,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/servicequotas v1.43.8
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.6
 	github.com/aws/smithy-go v1.28.8
+	github.com/container-storage-interface/spec v1.11.0
 	github.com/coreos/ignition/v2 v2.24.0
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/go-logr/logr v1.4.4

@@ -21,7 +21,7 @@ func onLab(measure func(context.Context, *labBench) ([]report.Row, error)) func(
 // onLabOf is a section on a lab of so many machines, in three zones.
 func onLabOf(machines int, measure func(context.Context, *labBench) ([]report.Row, error)) func(context.Context, string) ([]report.Row, error) {
 	return func(ctx context.Context, _ string) (rows []report.Row, err error) {
-		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: machines, New: true}, Progress: os.Stderr})
+		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: machines, New: true, InstantVolumes: true}, Progress: os.Stderr})
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -22,7 +23,10 @@ func (u *start) furnish(ctx context.Context, lab *Lab) (err error) {
 	if lab.Images, err = images.Push(ctx, images.Options{Registry: Registry, Progress: u}, firstImages...); err != nil {
 		return err
 	}
-	manifests, err := fixture.Substitute(base, map[string]string{"SWITCH": SwitchAddress, "DNS": ClusterDNS, "COREDNS": lab.Images["coredns"]})
+	manifests, err := fixture.Substitute(base, map[string]string{
+		"SWITCH": SwitchAddress, "DNS": ClusterDNS, "COREDNS": lab.Images["coredns"],
+		"ATTACH": strconv.FormatBool(!u.InstantVolumes),
+	})
 	if err == nil {
 		err = fixture.Apply(ctx, lab.Config, manifests)
 	}

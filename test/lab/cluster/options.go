@@ -21,6 +21,8 @@ type Options struct {
 	// Cloud enables AWS: the emulator and the cloud-controller-manager, machines that are instances, load balancers with
 	// names and traffic.
 	Cloud bool `json:"cloud"`
+	// InstantVolumes attaches volumes at once, instead of after storage.AttachDelay: a measurement compares the time of programs.
+	InstantVolumes bool `json:"instantVolumes,omitempty"`
 	// InstancesLater starts without what only machines of node pools need: see PrepareInstances.
 	InstancesLater bool `json:"-"`
 	// New rejects a lab that runs already, because it belongs to another user.

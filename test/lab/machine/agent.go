@@ -29,7 +29,7 @@ func Run(ctx context.Context, dir string) error {
 	}
 	a := &agent{Spec: s, log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	defer a.servers.Wait()
-	for _, step := range []func(context.Context) error{a.enforceNetworkPolicies, a.startContainerd, a.startKubelet, a.startKubeProxy, a.connectPods} {
+	for _, step := range []func(context.Context) error{a.enforceNetworkPolicies, a.startContainerd, a.serveVolumes, a.startKubelet, a.startKubeProxy, a.connectPods} {
 		if err := step(ctx); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("running machine %s: %w", s.Name, err)
 		}

@@ -5,6 +5,7 @@
 //	agent.go       replaces systemd: starts these, and restarts them when they end
 //	  networkpolicy.go  NetworkPolicies, on machines of the management cluster
 //	  containerd.go   containerd, runc, CNI plugins
+//	  volumes.go      CSI driver of the lab's disks, on machines of the management cluster
 //	  kubelet.go      kubelet, which joins with a bootstrap token
 //	  cni.go          bridge of the pods, after the node has got its pod range
 //	  kubeproxy.go    kube-proxy, if the cluster does not run its own

@@ -42,6 +42,8 @@ type Spec struct {
 	KubeProxy bool `json:"kubeProxy,omitempty"`
 	// NetworkPolicies: the machine enforces them, and its pods get IPv6 addresses in addition to those of IPv4.
 	NetworkPolicies bool `json:"networkPolicies,omitempty"`
+	// Disks is the directory of the disks that the machine mounts for pods, if any.
+	Disks string `json:"disks,omitempty"`
 
 	// Instance is set for a machine that starts like an instance of AWS, from its user data alone.
 	Instance *Instance `json:"instance,omitempty"`

@@ -79,6 +79,9 @@ func (s *supervisor) specify(m *machine) machineos.Spec {
 		ExternalCloud: m.ExternalCloud,
 		KubeProxy:     m.Join == "", NetworkPolicies: m.Join == "",
 	}
+	if m.Join == "" {
+		spec.Disks = s.path(disks)
+	}
 	maps.Copy(spec.Labels, m.Labels)
 	if m.Zone != "" && !m.ExternalCloud {
 		spec.Labels[corev1.LabelTopologyZone], spec.Labels[corev1.LabelTopologyRegion] = m.Zone, cluster.Region

@@ -79,10 +79,17 @@ func inParallel(steps ...step) step {
 	}
 }
 
-// startStorage starts the volume provisioner.
+// disks is the directory of the disks of pods.
+const disks = "volumes"
+
+// startStorage starts what provisions and attaches volumes.
 func (s *supervisor) startStorage(ctx context.Context) error {
+	delay := storage.AttachDelay
+	if s.options.InstantVolumes {
+		delay = 0
+	}
 	go func() {
-		if err := storage.Run(ctx, s.admin, s.path("volumes")); err != nil {
+		if err := storage.Run(ctx, s.admin, s.path(disks), delay); err != nil {
 			s.report("%v", err)
 		}
 	}()

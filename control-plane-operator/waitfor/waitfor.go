@@ -22,8 +22,9 @@ import (
 const Command = "wait"
 
 const (
-	// minInterval and maxInterval bound the back-off between checks. The first checks are cheap and the start of a control
-	// plane depends on them; later ones are rarer, because each costs DNS lookups.
+	// minInterval and maxInterval bound the back-off between checks. The start of a control plane depends on the first checks, also
+	// after the ten seconds in which a volume is attached: the interval doubles in ten seconds. Later ones are rarer, because each costs
+	// DNS lookups.
 	minInterval, maxInterval = 200 * time.Millisecond, time.Second
 	// checkTimeout bounds one check.
 	checkTimeout = 5 * time.Second
@@ -75,7 +76,7 @@ func newCheck(kubeconfig, target, caFile string) (func(context.Context) error, e
 
 // Run returns nil when the check succeeds, or the error of the last check when ctx ends.
 func (w *Waiter) Run(ctx context.Context) error {
-	for interval := minInterval; ; interval = min(interval*11/10, maxInterval) {
+	for interval := minInterval; ; interval = min(interval*51/50, maxInterval) {
 		err := w.check(ctx)
 		if err == nil {
 			return nil

@@ -10,5 +10,6 @@ func TestEveryday(t *testing.T) {
 	h := newHosted(t, "everyday", on.Versions[0])
 	h.create()
 	h.available()
+	h.startedOnce()
 	runAll(t, h.kubeconfig, everyday)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,24 @@ func (h *hosted) available() {
 		h.kubeconfig, err = on.AdminKubeconfig(ctx, client.ObjectKeyFromObject(h.hc))
 		return err
 	})
+}
+
+// startedOnce checks that no container of the control plane was restarted: each waits for what it needs. Volumes of the lab are attached as
+// late as EBS volumes.
+func (h *hosted) startedOnce() {
+	h.t.Helper()
+	var pods corev1.PodList
+	h.must(h.management.List(h.t.Context(), &pods, client.InNamespace(h.namespace())))
+	if len(pods.Items) == 0 {
+		h.t.Fatal("the control plane has no pods")
+	}
+	for _, pod := range pods.Items {
+		for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+			if c.RestartCount > 0 {
+				h.t.Errorf("container %s of pod %s was restarted %d times, last: %+v", c.Name, pod.Name, c.RestartCount, c.LastTerminationState.Terminated)
+			}
+		}
+	}
 }
 
 // waitForCondition waits until a condition has a status and its message contains the words.

@@ -39,6 +39,7 @@ func TestPrivate(t *testing.T) {
 		h.eventually("the node of "+pool.Name+" is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })
 	}
 	h.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
+	h.startedOnce()
 	runAll(t, h.kubeconfig, onNodes(on.Images["busybox"]))
 	h.breakPrivateLink()
 	h.balanced() // the deletion removes the load balancer

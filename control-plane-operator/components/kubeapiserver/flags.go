@@ -47,22 +47,22 @@ const (
 	etcdCAKey   = "etcd-client-ca.crt"
 )
 
-// waitForEtcd is the init container of the asset.
-const waitForEtcd = "wait-for-etcd"
+// Init containers of the asset.
+const (
+	pullImage   = "pull-image"
+	waitForEtcd = "wait-for-etcd"
+)
 
-// addEtcd sets the addresses of etcd. A single address exists from the start, and the API server retries it for twenty
-// seconds. By then an etcd that starts at the same time is ready, and most of the API server's start is done.
+// addEtcd sets the addresses of etcd, and waits for an etcd that starts at the same time. An unmanaged etcd exists already: the API
+// server reports why it cannot connect to it.
 func addEtcd(env *target.ControlPlane, p *pod) error {
-	servers := etcd.Of(env.HCP).Endpoints()
 	if unmanaged := env.HCP.Spec.Etcd.Unmanaged; unmanaged != nil {
-		servers = []string{unmanaged.Endpoint}
 		p.volume("etcd").Secret = asTLS(unmanaged.TLS.ClientSecret.Name, etcdCertKey, etcdKeyKey, etcdCAKey)
-	}
-	p.arg("--etcd-servers=" + strings.Join(servers, ","))
-	if len(servers) == 1 {
-		p.InitContainers = slices.DeleteFunc(p.InitContainers, func(c corev1.Container) bool { return c.Name == waitForEtcd })
+		p.arg("--etcd-servers=" + unmanaged.Endpoint)
+		p.InitContainers = slices.DeleteFunc(p.InitContainers, func(c corev1.Container) bool { return c.Name == pullImage || c.Name == waitForEtcd })
 		return nil
 	}
+	p.arg("--etcd-servers=" + strings.Join(etcd.Of(env.HCP).Endpoints(), ","))
 	wait := component.Container(p.PodSpec, waitForEtcd)
 	wait.Args = append(wait.Args, "--url=tcp://"+etcd.Of(env.HCP).ServiceAddress())
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
 
-const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] [--instant-volumes] | down | status | kubeconfig [NAMESPACE NAME]
+const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] [--instant-volumes] [--idle-timeout 350s] | down | status | kubeconfig [NAMESPACE NAME]
        lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME
        every command takes --dir, the directory of the lab`
 
@@ -106,6 +106,7 @@ func up(ctx context.Context, a *arguments) error {
 	a.IntVar(&o.Zones, "zones", 0, "in how many zones")
 	a.IntVar(&o.MemoryMiB, "memory", 0, "memory of each in MiB")
 	a.BoolVar(&o.Cloud, "cloud", true, "with AWS, emulated")
+	a.DurationVar(&o.IdleTimeout, "idle-timeout", 0, "how long load balancers keep a connection without packets")
 	a.BoolVar(&o.InstantVolumes, "instant-volumes", false, "attach volumes at once, to measure")
 	if _, err := a.words(0); err != nil {
 		return err

@@ -29,6 +29,11 @@ defaults
     option dontlognull
     option clitcpka
     option srvtcpka
+    # A load balancer forgets a connection without packets, after 350 s by default and after 60 s at least, and tells neither end.
+    # The kernel would send the first packet after two hours.
+    clitcpka-idle 30s
+    clitcpka-intvl 10s
+    clitcpka-cnt 3
     # Without traffic, a server whose machine has died is noticed after 20 s, and with traffic after 10 s (tcp-ut). The kernel would need a quarter of
     # an hour, and as long the clients of that connection would have no answer.
     srvtcpka-idle 10s

@@ -27,6 +27,12 @@ type Options struct {
 	Entries func() []Entry
 	// Zone returns the id of the zone of a target in a VPC; nil if entries have no zones.
 	Zone func(vpc string, target netip.Addr) string
+	// Instance returns the id of the instance that has an address in a VPC, or whose pods have it; empty if none has. nil: clients are
+	// no targets.
+	Instance func(vpc string, address netip.Addr) string
+	// IdleTimeout is how long a connection without packets is kept. Default: that of AWS,
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/update-idle-timeout.html
+	IdleTimeout time.Duration
 	// HealthInterval is how often targets are checked. Default: a second.
 	HealthInterval time.Duration
 	// Drain is how long connections to a deregistered target stay open. Default: that of AWS.
@@ -40,6 +46,10 @@ type Entry struct {
 	ID string
 	// Balancer is the ARN of the load balancer, Zone the id of the zone of the targets; empty for all.
 	Balancer, Zone string
+	// VPC is the VPC of the clients, if it is that of the load balancer.
+	VPC string
+	// Allows reports whether the security groups of the load balancer let a client come to a port; nil if the network decides it.
+	Allows func(client netip.Addr, port uint16) bool
 	// Listen listens on a port of the entry.
 	Listen func(port uint16) (*net.TCPListener, error)
 }
@@ -74,6 +84,7 @@ type entry struct {
 // New returns a Balancer; Run starts it.
 func New(o Options) *Balancer {
 	o.HealthInterval = cmp.Or(o.HealthInterval, time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 350*time.Second)
 	o.Drain = cmp.Or(o.Drain, 300*time.Second)
 	if o.Dial == nil {
 		o.Dial = func(ctx context.Context, _, _ string, to netip.AddrPort) (net.Conn, error) {
@@ -162,7 +173,11 @@ func (b *Balancer) ensure(ctx context.Context, spec balancerSpec, entries []Entr
 	}
 	var err error
 	if lb.address.IsValid() {
-		err = b.open(ctx, spec, lb.listeners, "", func(port uint16) (*net.TCPListener, error) {
+		here := Entry{}
+		if spec.internal {
+			here.VPC = spec.vpc
+		}
+		err = b.open(ctx, spec, lb.listeners, here, func(port uint16) (*net.TCPListener, error) {
 			return net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(lb.address, port)))
 		})
 	}
@@ -180,13 +195,13 @@ func (b *Balancer) ensure(ctx context.Context, spec balancerSpec, entries []Entr
 		if lb.entries[id] == nil {
 			lb.entries[id] = &entry{Entry: e, listeners: map[uint16]*listener{}}
 		}
-		err = errors.Join(err, b.open(ctx, spec, lb.entries[id].listeners, e.Zone, e.Listen))
+		err = errors.Join(err, b.open(ctx, spec, lb.entries[id].listeners, e, e.Listen))
 	}
 	return err
 }
 
 // open makes the open listeners those of the load balancer.
-func (b *Balancer) open(ctx context.Context, spec balancerSpec, listeners map[uint16]*listener, zone string, listenOn func(uint16) (*net.TCPListener, error)) (err error) {
+func (b *Balancer) open(ctx context.Context, spec balancerSpec, listeners map[uint16]*listener, at Entry, listenOn func(uint16) (*net.TCPListener, error)) (err error) {
 	for port, l := range listeners {
 		if b.groups[spec.groups[port]] == nil {
 			l.stop()
@@ -205,7 +220,11 @@ func (b *Balancer) open(ctx context.Context, spec balancerSpec, listeners map[ui
 				err = errors.Join(err, fmt.Errorf("load balancer %s: opening port %d: %w", spec.name, port, listenErr))
 				continue
 			}
-			l = listen(ctx, &b.wg, socket, g, zone)
+			from := entrance{zone: at.Zone, vpc: at.VPC}
+			if at.Allows != nil {
+				from.allows = func(client netip.Addr) bool { return at.Allows(client, port) }
+			}
+			l = listen(ctx, &b.wg, socket, g, from)
 			listeners[port] = l
 		}
 		l.group.Store(g)

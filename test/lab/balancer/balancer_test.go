@@ -4,13 +4,16 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -47,15 +50,20 @@ type scenario struct {
 
 func newScenario(t *testing.T) *scenario {
 	t.Helper()
+	return newScenarioWith(t, Options{})
+}
+
+// newScenarioWith has some options of its own.
+func newScenarioWith(t *testing.T, o Options) *scenario {
+	t.Helper()
 	port, err := process.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &scenario{T: t, account: newAccount(), clock: clocktesting.NewFakeClock(time.Unix(0, 0)), port: int32(port)}
-	s.b = New(Options{
-		LoadBalancers: s.account, Instances: s.account, Network: netip.MustParsePrefix("127.58.0.0/24"),
-		Drain: time.Hour, Options: poll.Options{Clock: s.clock, Progress: t.Output()},
-	})
+	o.LoadBalancers, o.Instances, o.Network = s.account, s.account, netip.MustParsePrefix("127.58.0.0/24")
+	o.Drain, o.Options = time.Hour, poll.Options{Clock: s.clock, Progress: t.Output()}
+	s.b = New(o)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -378,5 +386,142 @@ func TestReleasedAddressesAreReusedLast(t *testing.T) {
 	want := []string{"10.58.0.1", "10.58.0.2", "10.58.0.3", "10.58.0.4", "10.58.0.5", "10.58.0.6", "10.58.0.2", ""}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// silent waits until the other end has not answered for a moment.
+func silent(t *testing.T, c *net.TCPConn) {
+	t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 16)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("received %d bytes, %v", n, err)
+	}
+}
+
+// A load balancer of AWS does not tell the ends that it has forgotten their connection. It answers what they send with RST.
+func TestIdleConnectionsAreForgotten(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can close a connection without a packet")
+	}
+	const idle = 350 * time.Millisecond
+	for name, tc := range map[string]struct {
+		keepAlive time.Duration
+		forgotten bool
+	}{
+		"an idle connection":                       {0, true},
+		"a connection with keep-alives":            {time.Second, false},
+		"keep-alives that come after the deadline": {3 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// The kernel counts the interval of keep-alives in seconds.
+			idle := idle
+			if tc.keepAlive > 0 {
+				idle = 2 * time.Second
+			}
+			s := newScenarioWith(t, Options{IdleTimeout: idle})
+			a := serve(t, "a")
+			s.balance("nlb", s.port, a.at())
+			s.healthy("nlb", a)
+			c, _ := s.mustConnect("nlb")
+			must(t, c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: tc.keepAlive > 0, Idle: tc.keepAlive, Interval: tc.keepAlive, Count: 3}))
+			time.Sleep(2 * idle)
+			if tc.keepAlive == 0 {
+				silent(t, c)
+			}
+			_, err := c.Write([]byte("hello"))
+			if err == nil {
+				_ = c.CloseWrite() // it fails if the connection is reset already
+				must(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+				var echoed []byte
+				if echoed, err = io.ReadAll(c); string(echoed) != "hello" && err == nil {
+					err = fmt.Errorf("echoed %q", echoed)
+				}
+			}
+			if got := errors.Is(err, syscall.ECONNRESET); got != tc.forgotten {
+				t.Errorf("the connection was reset: %v, want %v: %v", got, tc.forgotten, err)
+			}
+		})
+	}
+}
+
+// A target that gets the addresses of clients drops its own.
+func TestTargetDoesNotReachItselfThroughAnInternalLoadBalancer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		internal, preserving bool
+		client               string
+		reaches              bool
+	}{
+		"its own load balancer":                                {true, true, "i-target", false},
+		"the load balancer of another instance":                {true, true, "i-other", true},
+		"one that hides the addresses of clients":              {true, false, "i-target", true},
+		"an internet-facing one, which sees a NAT address":     {false, true, "i-target", true},
+		"its own load balancer, from outside of the instances": {true, true, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := serve(t, "a")
+			s := newScenarioWith(t, Options{Instance: func(vpc string, address netip.Addr) string {
+				if address == a.at().Addr() && vpc == "" {
+					return "i-target" // the VPC of the target
+				}
+				return tc.client
+			}})
+			s.internal["nlb"], s.preserving["nlb"] = tc.internal, tc.preserving
+			s.balance("nlb", s.port, a.at())
+			s.healthy("nlb", a)
+			c, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(netip.AddrPortFrom(s.address("nlb"), uint16(s.port))))
+			must(t, err)
+			defer c.Close()
+			if !tc.reaches {
+				silent(t, c)
+				return
+			}
+			must(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+			if n, err := c.Read(make([]byte, 1)); n != 1 {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestEntriesDropClientsThatAreNotAllowed(t *testing.T) {
+	var entries []Entry
+	var allowed atomic.Bool
+	port, err := process.FreePort()
+	must(t, err)
+	s := newScenarioWith(t, Options{Entries: func() []Entry { return entries }})
+	entries = []Entry{{
+		ID: "eni-1", Balancer: "nlb",
+		Allows: func(client netip.Addr, at uint16) bool {
+			return allowed.Load() && client.IsLoopback() && at == uint16(s.port)
+		},
+		Listen: func(uint16) (*net.TCPListener, error) {
+			return net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+		},
+	}}
+	a := serve(t, "a")
+	s.balance("nlb", s.port, a.at())
+	s.healthy("nlb", a)
+	connect := func() *net.TCPConn {
+		c, err := net.DialTCP("tcp", nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+		must(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	silent(t, connect())
+	allowed.Store(true)
+	c := connect()
+	must(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+	if n, err := c.Read(make([]byte, 1)); n != 1 {
+		t.Error(err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

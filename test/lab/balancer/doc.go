@@ -9,7 +9,30 @@
 //	  pipe.go        bytes in both directions
 //	snapshot.go    current state, for users and for the resolver
 //
-// It has the properties of such a load balancer in AWS that a control plane depends on: a connection stays with its target, and is
-// never retried with another one; a deregistered target keeps its connections for some time; an unhealthy one loses them. Health
-// checks are more frequent than those of AWS, so that tests do not wait half a minute for them.
+// It has the properties of such a load balancer in AWS that a control plane depends on. Health checks are more frequent than those of AWS,
+// so that tests do not wait half a minute for them.
+//
+//	| Property                                                                       | Where                    | Source
+//	| a connection stays with its target, and is never retried with another one      | listener.go, forward     | [1]
+//	| a deregistered target keeps its connections for the deregistration delay       | target.go, run           | [2]
+//	| an unhealthy target loses its connections                                      | target.go, check         | [1]
+//	| if no target is healthy, all are                                               | group.go, pick           | [3]
+//	| without cross-zone load balancing, only targets of the client's zone           | group.go, pick; Entry    | [4]
+//	| targets are instances or addresses; instances get the addresses of clients     | read.go, preserves       | [2]
+//	| a target that gets the addresses of clients does not reach itself              | group.go, loops          | [5]
+//	| clients of an endpoint pass the rules of the load balancer's security groups   | Entry.Allows             | [6]
+//	| a connection without packets is forgotten after 350 s, and answered with RST   | pipe.go, forget          | [7]
+//
+// Targets of the lab never get the addresses of clients: the source is an address of the load balancer. So the security groups of targets see
+// that address, which is a difference to AWS for load balancers without security groups. The packets of the lab have 1,500 bytes, so that the
+// MTU of an endpoint (8,500 bytes [8]) has no effect.
+//
+//	[1] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/introduction.html
+//	[2] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
+//	[3] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/target-group-health-checks.html
+//	[4] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/network-load-balancers.html
+//	[5] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-troubleshooting.html
+//	[6] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-security-groups.html
+//	[7] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/update-idle-timeout.html
+//	[8] https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html
 package balancer

@@ -24,12 +24,15 @@ type account struct {
 	groups    map[string]elbtypes.TargetGroup
 	targets   map[string][]elbtypes.TargetDescription // by group
 	instances map[string]string                       // addresses by id
+	internal  map[string]bool
+	// preserving are the groups whose targets get the addresses of clients.
+	preserving map[string]bool
 }
 
 func newAccount() *account {
 	return &account{
 		balancers: map[string]elbtypes.LoadBalancerStateEnum{}, listeners: map[string]map[int32]string{},
-		groups: map[string]elbtypes.TargetGroup{}, targets: map[string][]elbtypes.TargetDescription{}, instances: map[string]string{},
+		groups: map[string]elbtypes.TargetGroup{}, targets: map[string][]elbtypes.TargetDescription{}, instances: map[string]string{}, internal: map[string]bool{}, preserving: map[string]bool{},
 	}
 }
 
@@ -70,6 +73,7 @@ func (a *account) DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalanc
 	for name, state := range a.balancers {
 		out.LoadBalancers = append(out.LoadBalancers, elbtypes.LoadBalancer{
 			Type: elbtypes.LoadBalancerTypeEnumNetwork, State: &elbtypes.LoadBalancerState{Code: state},
+			VpcId: aws.String("vpc-1"), Scheme: map[bool]elbtypes.LoadBalancerSchemeEnum{true: elbtypes.LoadBalancerSchemeEnumInternal, false: elbtypes.LoadBalancerSchemeEnumInternetFacing}[a.internal[name]],
 			LoadBalancerArn: aws.String(name), LoadBalancerName: aws.String(name), DNSName: aws.String(name + ".elb.us-east-1.amazonaws.com"),
 		})
 	}
@@ -99,6 +103,14 @@ func (a *account) DescribeTargetGroups(context.Context, *elb.DescribeTargetGroup
 		out.TargetGroups = append(out.TargetGroups, group)
 	}
 	return out, nil
+}
+
+func (a *account) DescribeTargetGroupAttributes(_ context.Context, in *elb.DescribeTargetGroupAttributesInput, _ ...func(*elb.Options)) (*elb.DescribeTargetGroupAttributesOutput, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &elb.DescribeTargetGroupAttributesOutput{Attributes: []elbtypes.TargetGroupAttribute{
+		{Key: aws.String("preserve_client_ip.enabled"), Value: aws.String(strconv.FormatBool(a.preserving[aws.ToString(in.TargetGroupArn)]))},
+	}}, nil
 }
 
 func (a *account) DescribeTargetHealth(_ context.Context, in *elb.DescribeTargetHealthInput, _ ...func(*elb.Options)) (*elb.DescribeTargetHealthOutput, error) {

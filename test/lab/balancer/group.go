@@ -3,6 +3,7 @@ package balancer
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 )
@@ -11,9 +12,11 @@ import (
 type group struct {
 	o *Options
 
-	mu      sync.Mutex
-	targets map[string]*target
-	turn    int
+	mu sync.Mutex
+	// preserves: targets get the addresses of clients.
+	preserves bool
+	targets   map[string]*target
+	turn      int
 }
 
 func newGroup(o *Options) *group { return &group{o: o, targets: map[string]*target{}} }
@@ -23,6 +26,7 @@ func newGroup(o *Options) *group { return &group{o: o, targets: map[string]*targ
 func (g *group) update(ctx context.Context, wg *sync.WaitGroup, spec groupSpec) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.preserves = spec.preserves
 	for id, t := range g.targets {
 		if wanted, stays := spec.targets[id]; !stays || wanted != t.targetSpec {
 			close(t.left)
@@ -63,4 +67,16 @@ func (g *group) pick(zone string) *target {
 	}
 	g.turn++
 	return healthy[g.turn%len(healthy)]
+}
+
+// loops reports whether the target is the machine of the client, which gets packets from its own address and drops them:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-troubleshooting.html
+func (g *group) loops(vpc string, client netip.Addr, t *target) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.preserves || vpc == "" || g.o.Instance == nil {
+		return false
+	}
+	instance := g.o.Instance(vpc, client)
+	return instance != "" && instance == g.o.Instance(t.vpc, t.address.Addr())
 }

@@ -2,7 +2,9 @@ package balancer
 
 import (
 	"context"
+	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 )
@@ -10,13 +12,13 @@ import (
 // listener is a port of a load balancer.
 type listener struct {
 	group atomic.Pointer[group]
-	zone  string // of the targets; empty for all
+	from  entrance
 	stop  context.CancelFunc
 }
 
 // listen forwards the connections of a socket until stop is called or ctx ends.
-func listen(ctx context.Context, wg *sync.WaitGroup, socket *net.TCPListener, to *group, zone string) *listener {
-	l := &listener{zone: zone}
+func listen(ctx context.Context, wg *sync.WaitGroup, socket *net.TCPListener, to *group, from entrance) *listener {
+	l := &listener{from: from}
 	l.group.Store(to)
 	ctx, l.stop = context.WithCancel(ctx)
 	context.AfterFunc(ctx, func() { _ = socket.Close() })
@@ -34,11 +36,30 @@ func listen(ctx context.Context, wg *sync.WaitGroup, socket *net.TCPListener, to
 	return l
 }
 
+// entrance is where clients of a listener come in.
+type entrance struct {
+	zone string // of the targets; empty for all
+	// vpc is the VPC in which the addresses of clients are those of instances and pods; empty for an entrance of other networks.
+	vpc string
+	// allows reports whether a client passes the security groups; nil for all.
+	allows func(client netip.Addr) bool
+}
+
 // forward forwards one connection. Without a target it resets the connection of the client.
 func (l *listener) forward(ctx context.Context, client *net.TCPConn) {
-	target := l.group.Load().pick(l.zone)
+	address := client.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	if l.from.allows != nil && !l.from.allows(address) {
+		l.ignore(ctx, client)
+		return
+	}
+	g := l.group.Load()
+	target := g.pick(l.from.zone)
 	if target == nil {
 		reset(client)
+		return
+	}
+	if g.loops(l.from.vpc, address, target) {
+		l.ignore(ctx, client)
 		return
 	}
 	together, release := target.hold()
@@ -54,5 +75,12 @@ func (l *listener) forward(ctx context.Context, client *net.TCPConn) {
 	for _, end := range []context.Context{ctx, together} {
 		defer context.AfterFunc(end, func() { reset(client, server) })()
 	}
-	pipe(client, server)
+	pipe(client, server, g.o.IdleTimeout)
+}
+
+// ignore answers nothing until the client gives up: AWS drops the packets.
+func (l *listener) ignore(ctx context.Context, client *net.TCPConn) {
+	defer context.AfterFunc(ctx, func() { reset(client) })()
+	_, _ = io.Copy(io.Discard, client) // the client ends it
+	_ = client.Close()
 }

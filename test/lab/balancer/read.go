@@ -21,6 +21,7 @@ type LoadBalancers interface {
 	DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalancersInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancersOutput, error)
 	DescribeListeners(context.Context, *elb.DescribeListenersInput, ...func(*elb.Options)) (*elb.DescribeListenersOutput, error)
 	DescribeTargetGroups(context.Context, *elb.DescribeTargetGroupsInput, ...func(*elb.Options)) (*elb.DescribeTargetGroupsOutput, error)
+	DescribeTargetGroupAttributes(context.Context, *elb.DescribeTargetGroupAttributesInput, ...func(*elb.Options)) (*elb.DescribeTargetGroupAttributesOutput, error)
 	DescribeTargetHealth(context.Context, *elb.DescribeTargetHealthInput, ...func(*elb.Options)) (*elb.DescribeTargetHealthOutput, error)
 }
 
@@ -38,12 +39,15 @@ type world struct {
 
 type balancerSpec struct {
 	arn, name, host string
+	vpc             string
 	internal        bool
 	groups          map[uint16]string // ARN of the target group of a port
 }
 
 type groupSpec struct {
-	targets map[string]targetSpec // by id and port
+	// preserves: the targets get the addresses of clients.
+	preserves bool
+	targets   map[string]targetSpec // by id and port
 }
 
 type targetSpec struct {
@@ -82,7 +86,7 @@ func (r *reader) read(ctx context.Context) (*world, error) {
 				w.settled = w.settled && balancer.State.Code != elbtypes.LoadBalancerStateEnumProvisioning
 				continue // its host name does not resolve yet
 			}
-			b := balancerSpec{arn: aws.ToString(balancer.LoadBalancerArn), name: aws.ToString(balancer.LoadBalancerName), host: aws.ToString(balancer.DNSName), internal: balancer.Scheme == elbtypes.LoadBalancerSchemeEnumInternal}
+			b := balancerSpec{arn: aws.ToString(balancer.LoadBalancerArn), name: aws.ToString(balancer.LoadBalancerName), host: aws.ToString(balancer.DNSName), vpc: aws.ToString(balancer.VpcId), internal: balancer.Scheme == elbtypes.LoadBalancerSchemeEnumInternal}
 			b.groups, err = r.listeners(ctx, b.arn)
 			if gone(err) {
 				continue
@@ -149,6 +153,9 @@ func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSp
 		return groupSpec{}, fmt.Errorf("describing the targets of %s: %w", aws.ToString(group.TargetGroupArn), err)
 	}
 	spec, balancer := groupSpec{targets: map[string]targetSpec{}}, ""
+	if spec.preserves, err = r.preserves(ctx, group); err != nil {
+		return groupSpec{}, err
+	}
 	if len(group.LoadBalancerArns) > 0 {
 		balancer = group.LoadBalancerArns[0]
 	}
@@ -166,6 +173,21 @@ func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSp
 		spec.targets[net.JoinHostPort(id, strconv.Itoa(int(port)))] = targetSpec{vpc: aws.ToString(group.VpcId), balancer: balancer, address: at, check: checkOf(group, at)}
 	}
 	return spec, nil
+}
+
+// preserves reports whether the targets of a group get the addresses of clients. By default instances do, and addresses do not:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
+func (r *reader) preserves(ctx context.Context, group elbtypes.TargetGroup) (bool, error) {
+	described, err := r.elb.DescribeTargetGroupAttributes(ctx, &elb.DescribeTargetGroupAttributesInput{TargetGroupArn: group.TargetGroupArn})
+	if err != nil {
+		return false, fmt.Errorf("describing the attributes of %s: %w", aws.ToString(group.TargetGroupArn), err)
+	}
+	for _, a := range described.Attributes {
+		if aws.ToString(a.Key) == "preserve_client_ip.enabled" {
+			return aws.ToString(a.Value) == "true", nil
+		}
+	}
+	return group.TargetType == elbtypes.TargetTypeEnumInstance, nil
 }
 
 // address returns the address of a target, or the zero address for an instance that does not exist.

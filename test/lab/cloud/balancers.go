@@ -60,10 +60,11 @@ func (b *balancers) start(ctx context.Context, account string) {
 		Entries:        c.entries(),
 		Zone:           c.zone(),
 		HealthInterval: healthInterval,
+		IdleTimeout:    b.o.IdleTimeout,
 		Options:        following,
 	}
 	if c.network != nil {
-		options.PublicOnly, options.Dial = account != c.Management.Account, c.network.Dial
+		options.PublicOnly, options.Dial, options.Instance = account != c.Management.Account, c.network.Dial, c.network.Instance
 	}
 	made := balancer.New(options)
 	b.byAccount[account] = made
@@ -116,12 +117,16 @@ func (c *Cloud) entries() func() []balancer.Entry {
 	return func() []balancer.Entry {
 		var all []balancer.Entry
 		for _, e := range c.network.Entries() {
-			all = append(all, balancer.Entry{
-				ID: e.ID, Balancer: e.Balancer, Zone: e.Zone,
+			entry := balancer.Entry{
+				ID: e.ID, Balancer: e.Balancer, Zone: e.Zone, VPC: e.VPC,
 				Listen: func(port uint16) (*net.TCPListener, error) {
 					return e.Router.Listen(netip.AddrPortFrom(e.Address, port))
 				},
-			})
+			}
+			if e.PrivateLink {
+				entry.Allows = func(client netip.Addr, port uint16) bool { return c.network.Allows(e.Balancer, client, port) }
+			}
+			all = append(all, entry)
 		}
 		return all
 	}

@@ -52,6 +52,8 @@ type Options struct {
 	ControlPlane netip.Addr
 	// Forward is the address of a DNS server for all other names. Without it, other names do not exist.
 	Forward string
+	// IdleTimeout is how long load balancers keep a connection without packets. Default: that of AWS.
+	IdleTimeout time.Duration
 	// Dir receives the log of the emulator, in logs.
 	Dir string
 	// Progress receives a line for each component that starts, is created, is deleted, or fails.

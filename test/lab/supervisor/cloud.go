@@ -25,6 +25,7 @@ func (s *supervisor) startCloud(ctx context.Context) (err error) {
 		Network: machineNetwork, Balancers: netip.MustParsePrefix(cluster.BalancerNetwork),
 		Services:     []netip.AddrPort{netip.MustParseAddrPort(cluster.Registry)},
 		ControlPlane: netip.MustParseAddr(cluster.APIServerAddress),
+		IdleTimeout:  s.options.IdleTimeout,
 		Dir:          s.options.Dir, Progress: s.progress,
 	})
 	if err != nil {

@@ -19,6 +19,12 @@ type Entry struct {
 	Zone    string
 	Address netip.Addr
 	Router  *Router
+	// VPC is set if clients are in the VPC of the load balancer.
+	VPC string
+	// PrivateLink: clients come through an endpoint. The rules of the load balancer's security groups apply to their addresses, unless
+	// the load balancer does not enforce them:
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-security-groups.html
+	PrivateLink bool
 }
 
 // Entries are the interfaces of all load balancers, and of all endpoints that are connected: the endpoint is available, the service
@@ -40,7 +46,7 @@ func (n *Network) balancerEntries() []Entry {
 			if !i.Of(b) {
 				continue
 			}
-			e := Entry{ID: i.ID, Balancer: b.ARN, Zone: n.zoneOf(i), Address: i.Address, Router: c.Router}
+			e := Entry{ID: i.ID, Balancer: b.ARN, Zone: n.zoneOf(i), Address: i.Address, Router: c.Router, VPC: b.VPC}
 			if b.CrossZone {
 				e.Zone = ""
 			}
@@ -71,7 +77,7 @@ func (n *Network) endpointEntries() []Entry {
 			if !there || !slices.Contains(e.ZoneIDs, zone) {
 				continue
 			}
-			entry := Entry{ID: id, Balancer: e.Balancers[0], Zone: zone, Address: i.Address, Router: c.Router}
+			entry := Entry{ID: id, Balancer: e.Balancers[0], Zone: zone, Address: i.Address, Router: c.Router, PrivateLink: true}
 			if crossZone[entry.Balancer] {
 				entry.Zone = ""
 			}
@@ -85,6 +91,56 @@ func (n *Network) zoneOf(i awsemulator.NetworkInterface) string {
 	for _, s := range n.now.Subnets {
 		if s.ID == i.Subnet {
 			return s.ZoneID
+		}
+	}
+	return ""
+}
+
+// Allows reports whether the security groups of a load balancer let a client of an endpoint come to a port. A load balancer without
+// groups accepts everything. The addresses of groups are those of another VPC.
+func (n *Network) Allows(balancer string, client netip.Addr, port uint16) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	grouped := false
+	for _, i := range n.now.Interfaces {
+		if !i.Of(awsemulator.Balancer{ARN: balancer}) {
+			continue
+		}
+		for _, g := range n.now.Groups {
+			if !slices.Contains(i.Groups, g.ID) {
+				continue
+			}
+			grouped = true
+			if slices.ContainsFunc(g.Ingress, func(r awsemulator.SecurityGroupRule) bool { return admits(r, client, int(port)) }) {
+				return true
+			}
+		}
+	}
+	return !grouped
+}
+
+// admits reports whether a rule lets an address come to a port of TCP.
+func admits(r awsemulator.SecurityGroupRule, client netip.Addr, port int) bool {
+	cidr, err := netip.ParsePrefix(r.CIDR)
+	if err != nil || !cidr.Contains(client) {
+		return false // err: it is a rule for a group
+	}
+	switch r.Protocol {
+	case "-1":
+		return true
+	case "tcp", "6":
+		return r.From <= port && port <= r.To || r.From < 0
+	}
+	return false
+}
+
+// Instance returns the id of the instance that has an address in a VPC, or whose pods have it.
+func (n *Network) Instance(vpc string, address netip.Addr) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, i := range n.now.Interfaces {
+		if i.VPC == vpc && i.Instance != "" && (i.Address == address || slices.ContainsFunc(n.pods[i.Instance], func(p netip.Prefix) bool { return p.Contains(address) })) {
+			return i.Instance
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
+	"github.com/hosted-control-planes/hypershift/test/networkpolicy/vpccni"
 )
 
 // withPolicies renders the chart; pod is a pod of one of its Deployments.
@@ -79,5 +80,31 @@ func TestOperatorWithARoleDoesNotReachInstanceMetadata(t *testing.T) {
 				t.Error("it does not resolve names at its node")
 			}
 		})
+	}
+}
+
+// The agent of EKS Pod Identity gives the role of the operator. Instance metadata would give that of the node.
+func TestOperatorWithPodIdentityReachesItsAgentOnly(t *testing.T) {
+	policies, pod := withPolicies(t, "aws: {region: us-east-1, podIdentity: true}", "hypershift-operator")
+	for to, want := range map[string]bool{
+		"169.254.170.23": true, "fd00:ec2::23": true, "169.254.169.254": false, "169.254.170.2": false, "fd00:ec2::254": false,
+	} {
+		if got := networkpolicy.Egress(policies, pod, networkpolicy.Party{Address: netip.MustParseAddr(to)}, networkpolicy.TCP(80)); got != want {
+			t.Errorf("it reaches %s: %v, want %v", to, got, want)
+		}
+	}
+	policies, pod = withPolicies(t, installations["a role for private clusters"], "hypershift-operator")
+	if networkpolicy.Egress(policies, pod, networkpolicy.Party{Address: netip.MustParseAddr("169.254.170.23")}, networkpolicy.TCP(80)) {
+		t.Error("an operator with a role of its own reaches the agent")
+	}
+}
+
+// The same on EKS, where the longest prefix of all rules decides.
+func TestOperatorReachesTheAgentOfPodIdentityOnEKS(t *testing.T) {
+	policies, pod := withPolicies(t, "aws: {region: us-east-1, podIdentity: true}", "hypershift-operator")
+	for to, want := range map[string]bool{"169.254.170.23": true, "169.254.169.254": false, "203.0.113.7": true} {
+		if got := (vpccni.Cluster{}).Egress(policies, pod, netip.MustParseAddr(to), networkpolicy.TCP(80)); got != want {
+			t.Errorf("it reaches %s: %v, want %v", to, got, want)
+		}
 	}
 }

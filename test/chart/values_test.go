@@ -42,6 +42,7 @@ func TestInvalidValuesAreReported(t *testing.T) {
 		"a bucket without a region":                   {`oidc: {bucket: documents}`, `oidc.bucket and oidc.region are needed together`},
 		"an invalid quantity for a quota":             {`controlPlaneLimits: {quota: {pods: many}}`, `at '/controlPlaneLimits/quota/pods'`},
 		"an invalid name for a priority class":        {`controlPlaneLimits: {priorityClasses: ["a,b"]}`, `at '/controlPlaneLimits/priorityClasses/0'`},
+		"a role and EKS Pod Identity":                 {`aws: {podIdentity: true, roleARN: "arn:aws:iam::111111111111:role/a"}`, `aws.podIdentity is set together with aws.roleARN or aws.credentialsSecret`},
 		"credentials without a bucket":                {`oidc: {credentialsSecret: {name: b}}`, `oidc.credentialsSecret is for a bucket`},
 		"replicas without leader election":            {`leaderElection: false`, `replicas is more than 1 without leaderElection`},
 		"external-dns without domain filters":         {`externalDNS: {enabled: true, txtOwnerID: a}`, `externalDNS.domainFilters is empty`},

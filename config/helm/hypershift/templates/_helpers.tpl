@@ -124,6 +124,7 @@ capabilities:
 {{- end }}
 {{- if and .aws.privateLink (not .aws.region) }}{{ fail "aws.privateLink needs aws.region: the region of the management cluster and its load balancers" }}{{ end }}
 {{- if and .aws.roleARN .aws.credentialsSecret.name }}{{ fail "aws.roleARN and aws.credentialsSecret are both set: use one of them" }}{{ end }}
+{{- if and .aws.podIdentity (or .aws.roleARN .aws.credentialsSecret.name) }}{{ fail "aws.podIdentity is set together with aws.roleARN or aws.credentialsSecret: use one of them" }}{{ end }}
 {{- if ne (empty .oidc.bucket) (empty .oidc.region) }}{{ fail "oidc.bucket and oidc.region are needed together" }}{{ end }}
 {{- if and .oidc.credentialsSecret.name (not .oidc.bucket) }}{{ fail "oidc.credentialsSecret is for a bucket: set oidc.bucket and oidc.region" }}{{ end }}
 {{- if and (gt (int .replicas) 1) (not .leaderElection) }}{{ fail "replicas is more than 1 without leaderElection: they would work against each other" }}{{ end }}

@@ -392,6 +392,33 @@ func TestLostAnswerCreatesOneEndpoint(t *testing.T) {
 	w.isReady()
 }
 
+// AWS may return fewer items than asked for at any time. A program that reads the first page only creates resources twice,
+// or leaves them behind.
+func TestListsInPagesOfOne(t *testing.T) {
+	w := newTestEnv(t)
+	w.addService(names.KubeAPIServerPrivate)
+	hcp := w.hcp()
+	w.change(hcp, func() { hcp.Spec.Services = nil })
+	w.AWS.SetPageSize(1)
+	empty := w.AWS.Snapshot()
+	w.start()
+	w.run(2 * time.Minute)
+	w.isReady()
+	made := w.AWS.Snapshot()
+	w.start() // a new process reads all lists again
+	w.run(2 * time.Minute)
+	w.isReady()
+	if now := w.AWS.Snapshot(); now != made {
+		t.Errorf("a new process has changed resources:\n%s\nwant\n%s", now, made)
+	}
+	w.Clock.Step(awsx.DeletionListTTL)
+	w.Must(w.delete(t.Context()))
+	w.run(2 * time.Minute)
+	if now := w.AWS.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
+		t.Errorf("left:\n%s", now)
+	}
+}
+
 // A deletion does not start with an old list: it would not show what an object has left that was deleted by force.
 func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 	w := newTestEnv(t)

@@ -69,6 +69,7 @@ func TestModels(t *testing.T) {
 		"EC2: an action that does not exist":                {ec2("CreateVpcs"), "InvalidAction"},
 		"EC2: what the API reference has beside the model":  {ec2("DescribeAccountAttributes", "AttributeName.1", "vpc-max-elastic-ips"), ""},
 		"EC2: another attribute":                            {ec2("DescribeAccountAttributes", "AttributeName.1", "vpc-most-elastic-ips"), "InvalidParameterValue"},
+		"STS: a form in the URL":                            {request{service: "sts", action: "GetCallerIdentity", method: "GET", path: "/?Action=GetCallerIdentity&Version=2011-06-15"}, ""},
 		"IAM: a role name of 65 characters":                 {iam("CreateRole", "RoleName", strings.Repeat("r", 65), "AssumeRolePolicyDocument", "{}"), "ValidationError"},
 		"IAM: a role name with an umlaut":                   {iam("GetRole", "RoleName", "rölle"), "ValidationError"},
 		"IAM: a role name with a space":                     {iam("GetRole", "RoleName", "a b"), "ValidationError"},

@@ -93,12 +93,13 @@ def judge(request: wire.Request, environ: dict[str, Any]) -> tuple[int, str, str
         return None
     protocol = model.metadata["protocol"]
     violations: list[Violation]
-    if protocol in ("query", "ec2"):
+    # A client may use another protocol that the service has, or a form in the URL: moto understands them.
+    if protocol in ("query", "ec2") and environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
         if request.action not in model.operation_names:
             return 400, "InvalidAction", f"The action {request.action} is not valid for this web service."
         violations = list(_judge_query(model, protocol, request))
-    elif protocol == "json":
-        if not request.action or request.action not in model.operation_names:
+    elif protocol == "json" and "HTTP_X_AMZ_TARGET" in environ:
+        if request.action not in model.operation_names:
             return 400, "UnknownOperationException", f"There is no operation {request.action}."
         violations = list(_judge_json(model, request))
     elif protocol in ("rest-xml", "rest-json") and request.access_key:

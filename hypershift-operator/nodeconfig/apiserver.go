@@ -27,12 +27,12 @@ WantedBy=sockets.target
 const connections = 4096
 
 var apiServerProxy = fmt.Sprintf(`[Unit]
-Wants=network-online.target
-After=network-online.target
+Wants=network-online.target %[1]s
+After=network-online.target %[1]s
 [Service]
-EnvironmentFile=%s
-ExecStart=/usr/lib/systemd/systemd-socket-proxyd --connections-max=%d ${ADDRESS}
-`, serverFile, connections)
+EnvironmentFile=%[2]s
+ExecStart=/usr/lib/systemd/systemd-socket-proxyd --connections-max=%[3]d ${ADDRESS}
+`, resolverUnit, serverFile, connections)
 
 // serverEnvironment is the content of serverFile: the address of the API server that the node uses. authorities.sh replaces
 // the file when the access mode of the cluster changes.

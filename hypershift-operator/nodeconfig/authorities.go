@@ -28,6 +28,7 @@ Environment=PATH=` + kubeletPath + `
 EnvironmentFile=-` + environmentFile + `
 EnvironmentFile=-` + knownIdentity + `
 EnvironmentFile=` + serverFile + `
+ExecStartPre=-/bin/sh ` + resolverFile + `
 ExecStart=/bin/sh ` + authoritiesFile + `
 `
 

@@ -23,6 +23,7 @@
 //	/etc/kubernetes/authorities.sh            updates the two files in pki, the address of the API server and the pull secret;
 //	                                          run by hypershift-authorities.timer
 //	/etc/kubernetes/joining.sh                reports on the console why the node does not join; run by hypershift-joining
+//	/etc/kubernetes/resolver.sh               routes hypershift.local to the DNS servers if systemd-resolved runs; run by hypershift-resolver
 //	/etc/kubernetes/environment               proxy and trust bundle of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
 //	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined

@@ -93,6 +93,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	write(credentialProvidersFile, 0o644, []byte(credentialProviders))
 	write(authoritiesFile, 0o755, []byte(authorities))
 	write(joiningFile, 0o755, []byte(joiningScript))
+	write(resolverFile, 0o755, []byte(resolverScript))
 	if in.Programs != nil {
 		write(programsFile, 0o644, []byte(programsEnvironment(in.Version, in.Programs)))
 		write(programsScriptFile, 0o755, []byte(programsScript))
@@ -136,6 +137,7 @@ func units(in Inputs, m Machine) []types.Unit {
 	containerd := types.Unit{Name: containerdUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(containerdDropin)}}}
 	kubelet := types.Unit{Name: kubeletUnit, Enabled: ptr.To(true), Dropins: []types.Dropin{{Name: dropin, Contents: ptr.To(kubeletDropin(m))}}}
 	all := []types.Unit{
+		{Name: resolverUnit, Enabled: ptr.To(true), Contents: ptr.To(resolver)},
 		{Name: joinedPathUnit, Enabled: ptr.To(true), Contents: ptr.To(joinedPath)},
 		{Name: joinedUnit, Contents: ptr.To(joined)},
 		{Name: apiServerUnit + ".socket", Enabled: ptr.To(true), Contents: ptr.To(apiServerSocket(m.Advertised))},

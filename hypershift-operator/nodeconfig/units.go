@@ -23,6 +23,7 @@ const (
 	authoritiesSerialFile   = "/etc/kubernetes/pki/authorities.serial"
 	authoritiesFile         = "/etc/kubernetes/authorities.sh"
 	joiningFile             = "/etc/kubernetes/joining.sh"
+	resolverFile            = "/etc/kubernetes/resolver.sh"
 	serverFile              = "/etc/kubernetes/apiserver"
 	environmentFile         = "/etc/kubernetes/environment"
 	trustDirectory          = "/etc/kubernetes/trust"
@@ -56,7 +57,7 @@ id=$(get instance-id)
 mkdir -p /run/hypershift
 # A VPC with several domains gives several names.
 printf 'NODE_NAME=%s\nPROVIDER_ID=aws:///%s/%s\n' "${name%% *}" "$zone" "$id" >` + knownIdentity + `
-` + findCredentialProvider
+` + findResolvConf + findCredentialProvider
 
 // kubeletDropin starts the kubelet with the settings that exist as flags only. A drop-in of the machine image may set
 // KUBELET_EXTRA_ARGS.
@@ -74,10 +75,10 @@ func kubeletDropin(m Machine) string {
 	if labels := labels(m.Labels); labels != "" {
 		args = append(args, "--node-labels="+labels)
 	}
-	args = append(args, "$CREDENTIAL_PROVIDERS") // several words, or none
+	args = append(args, "$RESOLV_CONF", "$CREDENTIAL_PROVIDERS") // several words, or none
 	return `[Unit]
-Wants=network-online.target
-After=network-online.target containerd.service ` + apiServerUnit + `.socket
+Wants=network-online.target ` + resolverUnit + `
+After=network-online.target ` + resolverUnit + ` containerd.service ` + apiServerUnit + `.socket
 [Service]
 Environment=PATH=` + kubeletPath + `
 EnvironmentFile=-` + environmentFile + `

@@ -29,6 +29,10 @@ const (
 	Ignition = "ignition"
 	// CloudInit has cloud-init, which runs as a unit.
 	CloudInit = "cloud-init"
+	// UbuntuLike also has cloud-init, and resolves names as the images of Ubuntu for AWS do: systemd-networkd has the DNS server and
+	// the domain of the subnet for the network card, systemd-resolved uses them, and /etc/resolv.conf names the stub of
+	// systemd-resolved.
+	UbuntuLike = "ubuntu-like"
 )
 
 // machine are the packages of every root: systemd, and the programs that containerd, a kubelet and user data call.
@@ -41,6 +45,7 @@ var machine = []string{
 var recipes = []recipe{
 	{name: Ignition, packages: machine, trees: []string{"machine"}},
 	{name: CloudInit, packages: slices.Concat(machine, []string{"cloud-init"}), trees: []string{"machine", "cloud-init"}},
+	{name: UbuntuLike, packages: slices.Concat(machine, []string{"cloud-init", "systemd-resolved"}), trees: []string{"machine", "cloud-init", "resolved"}},
 }
 
 // removed are the files and directories that each machine makes itself, or that would change the host.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/isolated"
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 	"github.com/hosted-control-planes/hypershift/test/lab/poll"
+	"github.com/hosted-control-planes/hypershift/test/lab/resolver"
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
@@ -56,14 +59,10 @@ func newRealInstance(t *testing.T, root, userData string) *instance {
 	lab := t.TempDir()
 	i := &instance{t: t, Spec: Spec{
 		Name: "i-1", Lab: lab, Dir: filepath.Join(lab, "machines", "i-1"), VPC: true, MemoryMiB: 512, Registry: "10.55.0.1:5000",
-		Instance: &Instance{Hostname: "ip-10-1-0-5.ec2.internal", Ignition: root == rootfs.Ignition},
+		Instance: &Instance{Hostname: "ip-10-1-0-5.ec2.internal", Ignition: root == rootfs.Ignition, Resolved: root == rootfs.UbuntuLike},
 	}}
 	var err error
 	if i.Instance.Root, err = rootfs.Ensure(t.Context(), t.Output(), root); err != nil {
-		t.Fatal(err)
-	}
-	programs, err := pinned.Ensure(t.Context(), t.Output(), "ignition")
-	if err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{filepath.Join(lab, "bin"), i.Dir} {
@@ -71,8 +70,14 @@ func newRealInstance(t *testing.T, root, userData string) *instance {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(programs["ignition"], filepath.Join(lab, "bin", "ignition")); err != nil {
-		t.Fatal(err)
+	if i.Instance.Ignition {
+		programs, err := pinned.Ensure(t.Context(), t.Output(), "ignition")
+		if err == nil {
+			err = os.Symlink(programs["ignition"], filepath.Join(lab, "bin", "ignition"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	i.join(userData)
 	if err := i.Write(); err != nil {
@@ -89,9 +94,11 @@ func requireBuilt(t *testing.T, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := pinned.Built("ignition")
-	if err != nil {
-		t.Fatal(err)
+	program := true
+	if root == rootfs.Ignition {
+		if program, err = pinned.Built("ignition"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if !image || !program {
 		t.Skip("build the image of the instance first: go run ./hack/images && go run ./hack/binaries ignition")
@@ -102,21 +109,38 @@ func requireBuilt(t *testing.T, root string) {
 func (i *instance) join(userData string) {
 	i.t.Helper()
 	aws := awsemulator.Network{
-		VPCs:    []awsemulator.VPC{{ID: "vpc-1", Account: "customer", CIDRs: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, DNS: true}},
+		VPCs:    []awsemulator.VPC{{ID: "vpc-1", Account: "customer", CIDRs: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, DNS: true, Domain: "ec2.internal"}},
 		Subnets: []awsemulator.NetworkSubnet{{ID: "subnet-1", VPC: "vpc-1", CIDR: netip.MustParsePrefix("10.1.0.0/20"), ZoneID: "use1-az1"}},
 		Groups:  []awsemulator.SecurityGroup{{ID: "sg-1", VPC: "vpc-1"}},
+		Zones: []awsemulator.Zone{{Name: "example.hypershift.local.", Private: true, VPCs: []string{"vpc-1"}, Records: []awsemulator.Record{
+			{Name: "api.example.hypershift.local.", Type: "A", Values: []string{"10.1.0.9"}},
+		}}},
 		Interfaces: []awsemulator.NetworkInterface{{
 			ID: "eni-1", VPC: "vpc-1", Subnet: "subnet-1", Address: netip.MustParseAddr("10.1.0.5"), Groups: []string{"sg-1"},
 			Kind: "interface", Instance: i.Name, HopLimit: 1, Metadata: true, TokensRequired: true,
 		}},
 	}
-	var err error
+	read := func(context.Context) (*awsemulator.Network, error) { read := aws; return &read, nil }
+	names, err := resolver.Start(resolver.Options{
+		Listen: "127.0.0.1:0", Read: read, LoadBalancers: func() []resolver.LoadBalancer { return nil },
+		Options: poll.Options{Clock: clock.RealClock{}, Progress: i.t.Output()},
+	})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	serving, stop := context.WithCancel(i.t.Context())
+	var servers sync.WaitGroup
+	servers.Go(func() { names.Run(serving) })
+	i.t.Cleanup(func() { stop(); servers.Wait() })
 	i.network, err = vpc.New(vpc.Options{
-		Read:       func(context.Context) (*awsemulator.Network, error) { read := aws; return &read, nil },
+		Read:       read,
 		Management: "management", ManagementVPC: "home", ControlPlane: netip.MustParseAddr("10.55.0.2"),
 		Balancers: func() map[string]netip.Addr { return nil },
 		Metadata: func(id string) *vpc.Metadata {
 			return &vpc.Metadata{ID: id, Zone: "us-east-1a", Type: "m5.large", Image: "ami-1", Hostname: i.Instance.Hostname, UserData: []byte(userData)}
+		},
+		Resolve: func(ctx context.Context, r *vpc.Router, at []netip.AddrPort) error {
+			return serveNames(ctx, names, r, at)
 		},
 		Options: poll.Options{Clock: clock.RealClock{}, Progress: i.t.Output()},
 	})
@@ -133,8 +157,23 @@ func (i *instance) join(userData string) {
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	// Nothing serves DNS in this VPC. cloud-init would wait for the time-outs of an address that does not answer.
-	i.Address, i.Gateway, i.DNS = at.Address.String(), at.Gateway.String(), "127.0.0.1"
+	i.Address, i.Gateway, i.DNS, i.Search = at.Address.String(), at.Gateway.String(), at.DNS.String(), at.Domain
+}
+
+// serveNames serves the resolver of a VPC at its addresses.
+func serveNames(ctx context.Context, names *resolver.Server, r *vpc.Router, addresses []netip.AddrPort) error {
+	for _, at := range addresses {
+		packets, err := r.ListenPacket(at)
+		if err != nil {
+			return err
+		}
+		listener, err := r.Listen(at)
+		if err != nil {
+			return errors.Join(err, packets.Close())
+		}
+		names.Serve(ctx, r.ID, packets, listener)
+	}
+	return nil
 }
 
 // cleanUp cuts the power, prints the console of a failed test, and removes the cgroups.

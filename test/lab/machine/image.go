@@ -22,13 +22,23 @@ const certs = "/etc/containerd/certs.d"
 var imageFiles = map[string]string{
 	"/etc/hostname":                                  "hostname",
 	"/etc/hosts":                                     "hosts",
-	"/etc/resolv.conf":                               "resolv.conf",
+	resolvConf:                                       "resolv.conf",
 	"/opt/kubelet.conf.d/10-image.conf":              "kubelet-image.yaml",
 	certs + "/{{.Registry}}/hosts.toml":              "hosts.toml",
 	"/etc/containerd/conf.d/10-lab.toml":             "containerd-image.toml",
 	imageUnits + "/containerd.service.d/10-lab.conf": "containerd.conf",
 	imageUnits + "/kubelet.service.d/10-lab.conf":    "kubelet.conf",
 }
+
+// resolvConf is where programs read the name servers.
+const resolvConf = "/etc/resolv.conf"
+
+// resolvedFiles are the files of an image with systemd-resolved. Netplan makes the first one of the network card and DHCP. The lab
+// configures the network card before the boot, so systemd-networkd only adds the DNS server and the domain.
+var resolvedFiles = map[string]string{"/etc/systemd/network/10-netplan-eth0.network": "eth0.network"}
+
+// stub is the file that names the stub of systemd-resolved.
+const stub = "../run/systemd/resolve/stub-resolv.conf"
 
 // kubeletFiles are those of an image with the programs of a node.
 var kubeletFiles = map[string]string{
@@ -60,6 +70,13 @@ func (a *agent) installImage(root string) error {
 			if err := os.Symlink(a.program(program), in("/usr/local/bin/"+program)); err != nil {
 				return fmt.Errorf("installing the image: %w", err)
 			}
+		}
+	}
+	if a.Instance.Resolved {
+		delete(files, resolvConf)
+		maps.Copy(files, resolvedFiles)
+		if err := os.Symlink(stub, in(resolvConf)); err != nil {
+			return fmt.Errorf("installing the image: %w", err)
 		}
 	}
 	for path, template := range files {

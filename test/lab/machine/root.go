@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
@@ -46,6 +47,7 @@ func bootInstance(s Spec) error {
 		namespace.Detach,
 		func() error { return mountRoot(s) },
 		func() error { return connect(s) },
+		func() error { return recordNetworkCard(s) },
 		func() error { return forward(s) },
 		func() error { return firstBoot(s) },
 		func() error { return namespace.SwitchRoot(s.path("root")) },
@@ -94,6 +96,23 @@ func mountPrograms(s Spec, target string) error {
 		return nil
 	}
 	return namespace.BindDirectory(filepath.Join(s.Lab, "bin"), target, true)
+}
+
+// recordNetworkCard writes the record of udev, which an instance does not run, that the network card is initialized. systemd-networkd
+// waits for it.
+func recordNetworkCard(s Spec) error {
+	if !s.Instance.Resolved {
+		return nil
+	}
+	link, err := netlink.LinkByName("eth0")
+	if err != nil {
+		return fmt.Errorf("finding its link eth0: %w", err)
+	}
+	records := filepath.Join(s.path("root"), "run/udev/data")
+	if err := os.MkdirAll(records, 0o755); err != nil {
+		return fmt.Errorf("recording its network card: %w", err)
+	}
+	return os.WriteFile(filepath.Join(records, fmt.Sprintf("n%d", link.Attrs().Index)), []byte("I:1\n"), 0o644)
 }
 
 // uuid is the identifier of the virtual machine. That of every instance of AWS starts with ec2.

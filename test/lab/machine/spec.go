@@ -56,6 +56,8 @@ type Instance struct {
 	Root string `json:"root"`
 	// Ignition: the machine reads its user data with Ignition, before it boots. Otherwise a unit of the root file system reads it.
 	Ignition bool `json:"ignition,omitempty"`
+	// Resolved: systemd-resolved has the DNS server of the machine, and programs ask its stub.
+	Resolved bool `json:"resolved,omitempty"`
 	// Kubelet: the machine image has a kubelet, containerd, runc and plugins: those of the lab.
 	Kubelet bool `json:"kubelet,omitempty"`
 }

@@ -73,6 +73,9 @@ func (w Writer) Ensure(ctx context.Context, c Cluster) error {
 		return err
 	}
 	data[names.AutoNodeImage] = []byte(image.AMI)
+	if image.RootDevice != "" {
+		data[names.AutoNodeRootDevice] = []byte(image.RootDevice)
+	}
 	data[names.AutoNodeSubnets] = []byte(strings.Join(subnets(hcp, c.Pools), ","))
 	_, err = w.Applier.Apply(ctx, c.Plane.Set(Set, &corev1.SecretList{}), c.Plane.Secret(names.AutoNode, corev1.SecretTypeOpaque, data))
 	return err

@@ -106,6 +106,9 @@ func TestTheTokenChangesOnlyWithTheInputs(t *testing.T) {
 	if len(token) != 23 {
 		t.Errorf("the token is %q", token)
 	}
+	if device, set := first[names.AutoNodeRootDevice]; set {
+		t.Errorf("the root device is %q, and the release names none", device)
+	}
 	if image, ids := string(first[names.AutoNodeImage]), string(first[names.AutoNodeSubnets]); image != "ami-0a" || ids != "subnet-0a,subnet-0b,subnet-0c" {
 		t.Errorf("image %s, subnets %s", image, ids)
 	}
@@ -114,6 +117,11 @@ func TestTheTokenChangesOnlyWithTheInputs(t *testing.T) {
 	second := secret()
 	if !bytes.Equal(second[names.AutoNodeUserData], first[names.AutoNodeUserData]) || string(second[names.AutoNodeSubnets]) != "subnet-0b,subnet-0c" {
 		t.Errorf("other subnets replace the user data, or are not used: %s", second[names.AutoNodeSubnets])
+	}
+
+	c.Release.BootImages[hyperv1.ArchitectureAMD64]["us-east-1"] = release.BootImage{AMI: "ami-0a", RootDevice: "/dev/sda1"}
+	if ubuntu := secret(); string(ubuntu[names.AutoNodeRootDevice]) != "/dev/sda1" || !bytes.Equal(ubuntu[names.AutoNodeUserData], first[names.AutoNodeUserData]) {
+		t.Errorf("the root device of the release is %q, or replaces the user data", ubuntu[names.AutoNodeRootDevice])
 	}
 
 	c.Release.KubernetesVersion = "1.37.0"

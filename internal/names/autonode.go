@@ -13,6 +13,8 @@ const (
 	AutoNodeTokenSecret = "token-secret"
 	// AutoNodeImage is the AMI.
 	AutoNodeImage = "image"
+	// AutoNodeRootDevice is the root device of the AMI, if the release names it.
+	AutoNodeRootDevice = "root-device"
 	// AutoNodeSubnets has the IDs of the subnets, separated by commas.
 	AutoNodeSubnets = "subnets"
 	// AutoNodeInputs is a hash of what the user data was made from, except for the token.

@@ -123,7 +123,7 @@ var machineArchitectures = map[string]hyperv1.Architecture{
 
 // coreOSStream is the metadata of a stream of boot images.
 // https://github.com/coreos/stream-metadata-go
-// A region has one additional field, userDataFormat.
+// A region has two additional fields, userDataFormat and rootDevice.
 type coreOSStream struct {
 	Architectures map[string]struct {
 		Images struct {

@@ -36,7 +36,7 @@ func TestDecodeReferences(t *testing.T) {
 
 func TestDecodeBootImages(t *testing.T) {
 	const stream = `{"stream": "rhcos-4.21", "metadata": {}, "architectures": {
-	  "x86_64": {"artifacts": {"aws": {}}, "images": {"aws": {"regions": {"us-east-1": {"release": "9.6", "image": "ami-a"}, "eu-west-1": {"image": ""}, "eu-north-1": {"image": "ami-n", "userDataFormat": "cloud-config"}}}, "gcp": {"name": "a"}}},
+	  "x86_64": {"artifacts": {"aws": {}}, "images": {"aws": {"regions": {"us-east-1": {"release": "9.6", "image": "ami-a"}, "eu-west-1": {"image": ""}, "eu-north-1": {"image": "ami-n", "userDataFormat": "cloud-config", "rootDevice": "/dev/sda1"}}}, "gcp": {"name": "a"}}},
 	  "aarch64": {"images": {"aws": {"regions": {"us-east-1": {"image": "ami-b"}}}}},
 	  "riscv64": {"images": {"aws": {"regions": {"us-east-1": {"image": "ami-c"}}}}},
 	  "s390x": {"images": {}}}}`
@@ -45,7 +45,7 @@ func TestDecodeBootImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[hyperv1.Architecture]map[string]BootImage{
-		hyperv1.ArchitectureAMD64: {"us-east-1": {AMI: "ami-a"}, "eu-north-1": {AMI: "ami-n", UserDataFormat: hyperv1.UserDataFormatCloudConfig}},
+		hyperv1.ArchitectureAMD64: {"us-east-1": {AMI: "ami-a"}, "eu-north-1": {AMI: "ami-n", UserDataFormat: hyperv1.UserDataFormatCloudConfig, RootDevice: "/dev/sda1"}},
 		hyperv1.ArchitectureARM64: {"us-east-1": {AMI: "ami-b"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

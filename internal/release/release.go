@@ -41,6 +41,8 @@ type BootImage struct {
 	// UserDataFormat is the format of the user data that it reads. It is empty if the release does not specify it, as those of
 	// OpenShift, whose images read Ignition.
 	UserDataFormat hyperv1.UserDataFormat `json:"userDataFormat,omitempty"`
+	// RootDevice is the name of its root device. It is empty if the release does not specify it.
+	RootDevice string `json:"rootDevice,omitempty"`
 }
 
 // UnmarshalJSON reads an object, or an AMI alone.

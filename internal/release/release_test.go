@@ -113,7 +113,7 @@ func kubernetes() *payload.Description {
 		Components: map[string]string{"etcd": "registry.example.test/etcd@" + someDigest, "kube-apiserver": "registry.example.test/kube-apiserver@" + someDigest},
 		BootImages: map[hyperv1.Architecture]map[string]release.BootImage{
 			hyperv1.ArchitectureAMD64: {"us-east-1": {AMI: "ami-a"}},
-			hyperv1.ArchitectureARM64: {"us-east-1": {AMI: "ami-b"}, "eu-west-1": {AMI: "ami-c", UserDataFormat: hyperv1.UserDataFormatCloudConfig}},
+			hyperv1.ArchitectureARM64: {"us-east-1": {AMI: "ami-b"}, "eu-west-1": {AMI: "ami-c", UserDataFormat: hyperv1.UserDataFormatCloudConfig, RootDevice: "/dev/sda1"}},
 		},
 	}
 }

@@ -231,10 +231,14 @@ func isKarpenterReady(obj *unstructured.Unstructured) (ready bool, why string) {
 
 // A nodeOnDemand is what the default EC2NodeClass is made from.
 type nodeOnDemand struct {
-	userData, image string
-	subnets         []string
-	securityGroup   string
+	userData, image, rootDevice string
+	subnets                     []string
+	securityGroup               string
 }
+
+// defaultRootDevice is the root device of the images of Amazon Linux, Debian and Flatcar. EC2 would make an additional volume for the
+// mapping of another device, and the root volume would keep the size of the image.
+const defaultRootDevice = "/dev/xvda"
 
 // nodeOnDemand reads it; it is nil while the hypershift-operator has not written it.
 func (r *Reconciler) nodeOnDemand(ctx context.Context, s *scope) (*nodeOnDemand, error) {
@@ -242,7 +246,10 @@ func (r *Reconciler) nodeOnDemand(ctx context.Context, s *scope) (*nodeOnDemand,
 	if secret == nil || err != nil {
 		return nil, err
 	}
-	n := &nodeOnDemand{userData: string(secret.Data[names.AutoNodeUserData]), image: string(secret.Data[names.AutoNodeImage])}
+	n := &nodeOnDemand{
+		userData: string(secret.Data[names.AutoNodeUserData]), image: string(secret.Data[names.AutoNodeImage]),
+		rootDevice: cmp.Or(string(secret.Data[names.AutoNodeRootDevice]), defaultRootDevice),
+	}
 	if text := string(secret.Data[names.AutoNodeSubnets]); text != "" {
 		n.subnets = strings.Split(text, ",")
 	}
@@ -295,7 +302,7 @@ func desiredNodeClass(hcp *hyperv1.HostedControlPlane, n *nodeOnDemand) *unstruc
 		// As of the machines of node pools.
 		"metadataOptions": map[string]any{"httpEndpoint": "enabled", "httpProtocolIPv6": "disabled", "httpPutResponseHopLimit": int64(1), "httpTokens": "required"},
 		"blockDeviceMappings": []any{map[string]any{
-			"deviceName": "/dev/xvda", "rootVolume": true,
+			"deviceName": n.rootDevice, "rootVolume": true,
 			"ebs": map[string]any{"volumeSize": "120Gi", "volumeType": "gp3", "encrypted": true, "deleteOnTermination": true},
 		}},
 		// The default of the kubelet. Karpenter assumes the limit of the VPC CNI otherwise.

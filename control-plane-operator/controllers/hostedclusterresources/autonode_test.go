@@ -59,7 +59,7 @@ func (w *testEnv) onDemand() {
 	w.must(err)
 	w.releases.Put(fakerelease.With(rel, func(rel *release.Release) { rel.Components[names.Karpenter] = "registry/karpenter:1" }))
 	w.Create(w.t, secret(names.AutoNode, corev1.SecretTypeOpaque, map[string][]byte{
-		names.AutoNodeUserData: []byte("user data"), names.AutoNodeImage: []byte("ami-0a"), names.AutoNodeSubnets: []byte("subnet-0a,subnet-0b"),
+		names.AutoNodeUserData: []byte("user data"), names.AutoNodeImage: []byte("ami-0a"), names.AutoNodeRootDevice: []byte("/dev/sda1"), names.AutoNodeSubnets: []byte("subnet-0a,subnet-0b"),
 		names.AutoNodeTokenID: []byte(onDemandToken), names.AutoNodeTokenSecret: []byte("0123456789abcdef"),
 	}))
 }
@@ -82,6 +82,9 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 		if got := field(class, "spec", path); got != want {
 			t.Errorf("%s of the EC2NodeClass is %q", path, got)
 		}
+	}
+	if devices, _, _ := unstructured.NestedSlice(class.Object, "spec", "blockDeviceMappings"); len(devices) != 1 || devices[0].(map[string]any)["deviceName"] != "/dev/sda1" {
+		t.Errorf("its volumes are %v, want one at the root device of the image", devices)
 	}
 	if tags, _, _ := unstructured.NestedStringMap(class.Object, "spec", "tags"); len(tags) != 1 || tags["team"] != "a" {
 		t.Errorf("its tags are %v", tags)

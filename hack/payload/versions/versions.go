@@ -125,7 +125,7 @@ func Describe(kubernetes string) ([]byte, error) {
 #
 #   bootImages:
 #     amd64: {us-east-1: ami-...}
-#     arm64: {us-east-1: {image: ami-..., userDataFormat: cloud-config}}
+#     arm64: {us-east-1: {image: ami-..., userDataFormat: cloud-config, rootDevice: /dev/sda1}}
 version: %s
 components:
 `, kubernetes)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -30,7 +31,8 @@ type Description struct {
 	// Architecture of the images: multi if it is empty.
 	Architecture string            `json:"architecture,omitempty"`
 	Components   map[string]string `json:"components"`
-	// BootImages are the machine images by architecture and region: an AMI, or an object with image and userDataFormat.
+	// BootImages are the machine images by architecture and region: an AMI, or an object with image, userDataFormat
+	// and rootDevice.
 	BootImages map[hyperv1.Architecture]map[string]release.BootImage `json:"bootImages,omitempty"`
 }
 
@@ -49,6 +51,9 @@ func Parse(text []byte) (*Description, error) {
 			case "", hyperv1.UserDataFormatIgnition, hyperv1.UserDataFormatCloudConfig:
 			default:
 				return nil, fmt.Errorf("the machine image for %s in %s has userDataFormat %q: write %s or %s", arch, region, image.UserDataFormat, hyperv1.UserDataFormatIgnition, hyperv1.UserDataFormatCloudConfig)
+			}
+			if image.RootDevice != "" && !strings.HasPrefix(image.RootDevice, "/dev/") {
+				return nil, fmt.Errorf("the machine image for %s in %s has rootDevice %q: write RootDeviceName of the image, such as /dev/sda1", arch, region, image.RootDevice)
 			}
 		}
 	}
@@ -116,10 +121,14 @@ func (d *Description) stream() object {
 	for arch, images := range d.BootImages {
 		regions := object{}
 		for region, image := range images {
-			regions[region] = object{"release": d.Version, "image": image.AMI}
+			fields := object{"release": d.Version, "image": image.AMI}
 			if image.UserDataFormat != "" {
-				regions[region] = object{"release": d.Version, "image": image.AMI, "userDataFormat": image.UserDataFormat}
+				fields["userDataFormat"] = image.UserDataFormat
 			}
+			if image.RootDevice != "" {
+				fields["rootDevice"] = image.RootDevice
+			}
+			regions[region] = fields
 		}
 		name, ok := coreOSName[arch]
 		if !ok {

@@ -105,6 +105,7 @@ func TestEveryAccountFindsTheImages(t *testing.T) {
 	for id, architecture := range map[string]types.ArchitectureValues{
 		awsemulator.ImageAMD64:            types.ArchitectureValuesX8664,
 		awsemulator.ImageAMD64WithKubelet: types.ArchitectureValuesX8664,
+		awsemulator.ImageAMD64Ubuntu:      types.ArchitectureValuesX8664,
 		awsemulator.ImageARM64:            types.ArchitectureValuesArm64,
 	} {
 		found, err := a.ec2.DescribeImages(t.Context(), &ec2.DescribeImagesInput{ImageIds: []string{id}})

@@ -3,6 +3,7 @@ package awsemulator_test
 import (
 	"bytes"
 	"encoding/base64"
+	"maps"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -36,6 +37,43 @@ func (a *account) describeInstance(t *testing.T, id string) types.Instance {
 	found, err := a.ec2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
 	must(t, err)
 	return found.Reservations[0].Instances[0]
+}
+
+// volumeSizes are the sizes of an instance's volumes, by device.
+func (a *account) volumeSizes(t *testing.T, id string) map[string]int32 {
+	t.Helper()
+	volumes, err := a.ec2.DescribeVolumes(t.Context(), &ec2.DescribeVolumesInput{Filters: []types.Filter{filter("attachment.instance-id", id)}})
+	must(t, err)
+	sizes := map[string]int32{}
+	for _, v := range volumes.Volumes {
+		sizes[*v.Attachments[0].Device] = *v.Size
+	}
+	return sizes
+}
+
+func TestAMappingForAnotherDeviceThanTheRootDeviceIsAnAdditionalVolume(t *testing.T) {
+	a := newAccount(t)
+	subnet, group := a.subnet(t, "10.0.0.0/24", 0), a.securityGroup(t, "node")
+	for image, wants := range map[string]map[string]map[string]int32{
+		awsemulator.ImageAMD64:       {"/dev/xvda": {"/dev/xvda": 120}, "/dev/sda1": {"/dev/xvda": 8, "/dev/sda1": 120}, "": {"/dev/xvda": 8}},
+		awsemulator.ImageAMD64Ubuntu: {"/dev/xvda": {"/dev/xvda": 120, "/dev/sda1": 8}, "/dev/sda1": {"/dev/sda1": 120}, "": {"/dev/sda1": 8}},
+	} {
+		for device, want := range wants {
+			request := launch(subnet, group)
+			request.ImageId = aws.String(image)
+			request.BlockDeviceMappings[0].DeviceName = aws.String(device)
+			if device == "" {
+				request.BlockDeviceMappings = nil
+			}
+			made, err := a.ec2.RunInstances(t.Context(), request)
+			must(t, err)
+			i := a.describeInstance(t, *made.Instances[0].InstanceId)
+			if got := a.volumeSizes(t, *i.InstanceId); !maps.Equal(got, want) {
+				t.Errorf("%s with a mapping for %q has the volumes %v, want %v", image, device, got, want)
+			}
+			equal(t, "device of the first volume", len(i.BlockDeviceMappings), len(want))
+		}
+	}
 }
 
 func TestAnInstanceIsWhatWasAskedFor(t *testing.T) {

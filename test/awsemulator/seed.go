@@ -20,12 +20,14 @@ const (
 	CustomerAccount   = "222222222222"
 )
 
-// The images that every account finds, one of them older than the others, and one with the programs of a node.
+// The images that every account finds, one of them older than the others, one with the programs of a node, and one with the root
+// device of Ubuntu.
 const (
 	ImageAMD64            = "ami-0000000000000a064"
 	ImageARM64            = "ami-0000000000000a4a6"
 	ImageAMD64Older       = "ami-0000000000001a064"
 	ImageAMD64WithKubelet = "ami-0000000000002a064"
+	ImageAMD64Ubuntu      = "ami-0000000000003a064"
 )
 
 // Subnet is a subnet of a seeded VPC. Zone is the account's own name for the zone ZoneID.

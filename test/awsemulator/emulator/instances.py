@@ -10,19 +10,23 @@ from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.amis import Ami
+from moto.ec2.models.instances import Instance
 from moto.ec2.responses import EC2Response
 from moto.iam.responses import IamResponse
 from moto.ssm.models import ParameterDict
 
 from .patching import add, wrap
 
-# The second one is of an older release: what is rolled out must differ in what it starts from. The third one has a kubelet.
+# The second one is of an older release: what is rolled out must differ in what it starts from. The third one has a kubelet. The
+# fourth one has the root device of the images of Ubuntu, the others that of Amazon Linux, Debian and Flatcar.
 _IMAGES = {
-    "ami-0000000000000a064": "x86_64",
-    "ami-0000000000001a064": "x86_64",
-    "ami-0000000000002a064": "x86_64",
-    "ami-0000000000000a4a6": "arm64",
+    "ami-0000000000000a064": ("x86_64", "/dev/xvda"),
+    "ami-0000000000001a064": ("x86_64", "/dev/xvda"),
+    "ami-0000000000002a064": ("x86_64", "/dev/xvda"),
+    "ami-0000000000003a064": ("x86_64", "/dev/sda1"),
+    "ami-0000000000000a4a6": ("arm64", "/dev/xvda"),
 }
+_ROOT_VOLUME_SIZE = 8  # GiB, of every image
 
 # Parameters of Systems Manager in which AWS publishes images.
 IMAGE_PARAMETERS = {
@@ -43,14 +47,14 @@ def _load_image_parameters(original: Any, self: ParameterDict) -> None:
 def _load_images(_: Any, self: EC2Backend) -> None:
     # moto gives each new account 1,300 images and a snapshot for each of them:
     # a fifth of a second per account, for images that nobody here looks up.
-    for image, architecture in _IMAGES.items():
+    for image, (architecture, root_device) in _IMAGES.items():
         self.amis[image] = Ami(
             self,
             ami_id=image,
             name=f"{image}-{architecture}",
             architecture=architecture,
             virtualization_type="hvm",
-            root_device_name="/dev/xvda",
+            root_device_name=root_device,
             root_device_type="ebs",
             owner_id="137112412989",
             owner_alias="amazon",
@@ -58,6 +62,26 @@ def _load_images(_: Any, self: EC2Backend) -> None:
             state="available",
             creation_date=utcnow(),
         )
+
+
+@wrap(Instance, "setup_defaults")
+def _setup_defaults(_: Any, self: Instance) -> None:
+    """Leave the root volume to _launch: moto adds one at /dev/sda1 for every image."""
+
+
+@wrap(EC2Backend, "run_instances")
+def _launch(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) -> Any:
+    # A mapping changes the root volume only if it has the name of the image's root device. With another name it adds a volume, and
+    # the root volume stays as the image describes it:
+    # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/block-device-mapping-concepts.html
+    volume_tags = (kwargs.get("tags") or {}).get("volume", {})
+    reservation = original(self, *args, **kwargs)
+    for instance in reservation.instances:
+        root = instance.root_device_name
+        if root not in instance.block_device_mapping:
+            instance.add_block_device(_ROOT_VOLUME_SIZE, root, None, False, True, None, volume_type="gp3")
+            self.get_volume(instance.block_device_mapping[root].volume_id).add_tags(volume_tags)
+    return reservation
 
 
 @wrap(EC2Backend, "get_reservations_by_instance_ids")

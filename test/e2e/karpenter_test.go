@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
@@ -44,6 +47,7 @@ func TestKarpenter(t *testing.T) {
 		{name: "create a Deployment", args: "apply -f -", stdin: onDemand(on.Images["pause"]), want: `deployment.apps/on-demand created`},
 	})
 	h.eventually("a pending pod gets a node", func(ctx context.Context) error { return h.nodesOnDemand(ctx, 1) })
+	h.rootVolumesOnDemand()
 	runAll(t, h.kubeconfig, []command{
 		{name: "the pod runs", args: "rollout status deployment/on-demand --timeout=240s", want: `successfully rolled out`},
 		{name: "Karpenter knows the node", args: "get nodeclaims -o jsonpath={.items[*].status.conditions[?(@.type==\"Registered\")].status}", want: `^True$`, again: true},
@@ -101,6 +105,28 @@ func (h *hosted) nodesOnDemand(ctx context.Context, want int32) error {
 		return fmt.Errorf("status.autoNode is %+v, want %d nodes", n, want)
 	}
 	return nil
+}
+
+// rootVolumesOnDemand fails the test unless the only volume of each node on demand is the root volume of the EC2NodeClass. With
+// another device than the image's root device, it would be an additional volume.
+func (h *hosted) rootVolumesOnDemand() {
+	h.t.Helper()
+	out, err := h.ec2().DescribeInstances(h.t.Context(), &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{
+		{Name: aws.String("tag-key"), Values: []string{"karpenter.sh/nodepool"}}, {Name: aws.String("instance-state-name"), Values: []string{"running"}},
+	}})
+	h.must(err)
+	found := 0
+	for _, r := range out.Reservations {
+		for _, i := range r.Instances {
+			found++
+			if v := h.rootVolume(i); aws.ToInt32(v.Size) != 120 {
+				h.t.Errorf("the root volume of instance %s has %d GiB, want 120", *i.InstanceId, aws.ToInt32(v.Size))
+			}
+		}
+	}
+	if found == 0 {
+		h.t.Error("there is no instance of Karpenter")
+	}
 }
 
 func (h *hosted) oneInstance(ctx context.Context) error {

@@ -116,7 +116,7 @@ func machinesAsAskedFor(t *testing.T, h *hosted) {
 	for _, i := range instances {
 		volume := h.rootVolume(i)
 		for what, pair := range map[string][2]string{
-			"image":                   {aws.ToString(i.ImageId), awsemulator.ImageAMD64},
+			"image":                   {aws.ToString(i.ImageId), awsemulator.ImageAMD64Ubuntu},
 			"type":                    {string(i.InstanceType), "m5.large"},
 			"subnet":                  {aws.ToString(i.SubnetId), h.customer.Subnets[0].ID},
 			"security group":          {aws.ToString(i.SecurityGroups[0].GroupId), group},
@@ -128,7 +128,7 @@ func machinesAsAskedFor(t *testing.T, h *hosted) {
 			"user's tag on the disk":  {tag(volume.Tags, "team"), "example"},
 			"key pair":                {aws.ToString(i.KeyName), ""},
 			"public address":          {aws.ToString(i.PublicIpAddress), ""},
-			"user data, its first 12": {h.userData(i)[:12], `{"ignition":`},
+			"user data, its first 12": {h.userData(i)[:12], "MIME-Version"},
 		} {
 			if pair[0] != pair[1] {
 				t.Errorf("instance %s: %s is %q, not %q", *i.InstanceId, what, pair[0], pair[1])
@@ -301,7 +301,7 @@ func scalesItself(t *testing.T, h *hosted) {
 	h.eventually("the replicas of the autoscaler are kept", func(context.Context) error { return h.healthy("a", 1) })
 }
 
-// upgraded starts with a machine image with cloud-init, and ends with one with Ignition.
+// upgraded starts with the machine image of the older release, and ends with that of the release of the cluster.
 func upgraded(t *testing.T, h *hosted) {
 	older := release(h.t, on.Versions[1])
 	np := h.nodePool("b", 1)
@@ -310,14 +310,14 @@ func upgraded(t *testing.T, h *hosted) {
 	h.eventually("an instance is made from the image of the older release", func(context.Context) error { return h.imageIs("b", 1, awsemulator.ImageAMD64Older) })
 	h.updatePool("b", func(np *hyperv1.NodePool) { np.Spec.Release.Image = h.hc.Spec.Release.Image })
 	h.eventually("it runs the version of its cluster", func(context.Context) error {
-		return errors.Join(h.runs("b", "1.36.3", awsemulator.ImageAMD64), h.healthy("b", 1), poolConditions(h.pool("b"), map[string]corev1.ConditionStatus{
+		return errors.Join(h.runs("b", "1.36.3", awsemulator.ImageAMD64Ubuntu), h.healthy("b", 1), poolConditions(h.pool("b"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionTrue,
 			hyperv1.NodePoolUpdatingVersionCondition:      corev1.ConditionFalse,
 		}))
 	})
 	h.updatePool("b", func(np *hyperv1.NodePool) { np.Spec.Release.Image = older })
 	h.eventually("the downgrade is refused, and reported", func(context.Context) error {
-		return errors.Join(h.runs("b", "1.36.3", awsemulator.ImageAMD64), poolConditions(h.pool("b"), map[string]corev1.ConditionStatus{
+		return errors.Join(h.runs("b", "1.36.3", awsemulator.ImageAMD64Ubuntu), poolConditions(h.pool("b"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionFalse,
 		}))
 	})

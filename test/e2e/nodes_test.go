@@ -34,6 +34,7 @@ func TestNodes(t *testing.T) {
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
 	h.create()
 	ignition, own := h.nodePool("nodes-ignition", 1), h.nodePool("nodes-own", 1)
+	ignition.Spec.Platform.AWS.AMI = awsemulator.ImageAMD64
 	own.Spec.Platform.AWS.AMI = awsemulator.ImageAMD64WithKubelet
 	cloud := h.nodePool("nodes-cloud", 2)
 	cloud.Spec.Release.Image = release(t, on.Versions[1])

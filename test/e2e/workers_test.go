@@ -100,6 +100,7 @@ func onNodes(image string) []command {
 		{name: "kube-proxy runs", args: "rollout status daemonset/kube-proxy -n kube-system --timeout=60s", want: `successfully rolled out`},
 		{name: "the konnectivity agents run", args: "rollout status daemonset/konnectivity-agent -n kube-system --timeout=180s", want: `successfully rolled out`},
 		{name: "DNS runs", args: "rollout status deployment/coredns -n kube-system --timeout=60s", want: `successfully rolled out`},
+		{name: "DNS has never restarted", args: "get pods -n kube-system -l k8s-app=kube-dns -o jsonpath={.items[*].status.containerStatuses[*].restartCount}", want: `^0( 0)*$`},
 		{name: "metrics-server runs", args: "rollout status deployment/metrics-server -n kube-system --timeout=120s", want: `successfully rolled out`},
 		{name: "the usage of the nodes is known", args: "top nodes", want: `(?s)\.ec2\.internal +\d+m .*\.ec2\.internal +\d+m `, again: true},
 		{name: "create a Deployment", args: "apply -f -", stdin: web(image), want: `(?s)deployment.apps/web created.*service/web created`},

@@ -19,6 +19,7 @@ var bootable = map[string]machineImage{
 	awsemulator.ImageAMD64:            {root: rootfs.Ignition},
 	awsemulator.ImageAMD64Older:       {root: rootfs.CloudInit},
 	awsemulator.ImageAMD64WithKubelet: {root: rootfs.Ignition, kubelet: true},
+	awsemulator.ImageAMD64Ubuntu:      {root: rootfs.UbuntuLike},
 }
 
 // machineImage is a root file system, with or without the programs of a node in the lab's version.
@@ -103,7 +104,7 @@ func (s *supervisor) specifyWorker(w cloud.Worker, at vpc.Attachment) machineos.
 		MemoryMiB: s.options.MemoryMiB,
 		Registry:  cluster.Registry, Pause: cluster.Registry + "/pause:lab",
 		Instance: &machineos.Instance{
-			Hostname: w.Hostname, Root: s.path(cluster.Roots, image.root), Ignition: image.root == rootfs.Ignition, Kubelet: image.kubelet,
+			Hostname: w.Hostname, Root: s.path(cluster.Roots, image.root), Ignition: image.root == rootfs.Ignition, Resolved: image.root == rootfs.UbuntuLike, Kubelet: image.kubelet,
 		},
 	}
 }

@@ -80,6 +80,8 @@ def _profile(backend: EC2Backend, instance: Any, data: dict[str, Any]) -> None:
 
 def _volumes(backend: EC2Backend, instance: Any, data: dict[str, Any]) -> None:
     asked = {m.get("DeviceName"): m.get("Ebs", {}) for m in data.get("BlockDeviceMappings", [])}
+    for device in asked.keys() - instance.block_device_mapping.keys():  # not the root device: an additional volume
+        instance.add_block_device(1, device, None, False, True, None, volume_type=None)
     for device, mapping in instance.block_device_mapping.items():
         wanted, volume = asked.get(device), backend.get_volume(mapping.volume_id)
         if wanted:

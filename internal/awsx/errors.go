@@ -67,6 +67,7 @@ var kindOfCode = map[string]ErrorKind{
 	"InternalError":                  Transient,
 	"InternalFailure":                Transient,
 	"InternalServerError":            Transient,
+	"OperationAborted":               Transient, // S3: another change of the bucket is in progress
 	"RequestTimeout":                 Transient,
 	"RequestTimeoutException":        Transient,
 	"ServiceUnavailable":             Transient,

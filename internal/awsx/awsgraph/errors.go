@@ -21,6 +21,8 @@ var classOfCode = map[string]resourcegraph.Class{
 	"ConcurrentModification":  resourcegraph.Throttled,
 	"PriorRequestNotComplete": resourcegraph.Throttled,
 	"UnmodifiableEntity":      resourcegraph.Fatal,
+	// S3 refuses a change of a bucket while another one is in progress, such as the deletion of a bucket of this name.
+	"OperationAborted": resourcegraph.Throttled,
 	// An instance that is being terminated has its address for minutes.
 	"InvalidIPAddress.InUse": resourcegraph.Throttled,
 	// The resource exists, and what it depends on is not ready.

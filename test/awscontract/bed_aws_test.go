@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -15,6 +16,8 @@ import (
 	r53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 // awsBed is AWS itself, in us-east-1. Prepared by hand, and used by one run at a time:
@@ -24,12 +27,15 @@ import (
 //     bucket in HYPERSHIFT_CONTRACT_BUCKET, readable by everybody;
 //   - consumer: VPCs with the Name tags contract-vpc and contract-other; subnets a, a2, b,
 //     unserved and foreign (see world) named contract-a and so on; the private zone
-//     contract.hypershift.local on contract-vpc; an identity provider for
+//     contract.hypershift.local on contract-vpc, which has no internet gateway; the quotas
+//     of a new account; an identity provider for
 //     https://<bucket>.s3.us-east-1.amazonaws.com/issuer with the audience openshift; the
 //     role contract that trusts it for the subject in world_test.go.
 type awsBed struct{}
 
 func (awsBed) name() string { return "aws" }
+
+func (awsBed) lacks(*awsrules.Rule) string { return "" }
 
 func (awsBed) world(t testing.TB) *world {
 	ctx := t.Context()
@@ -39,19 +45,23 @@ func (awsBed) world(t testing.TB) *world {
 			t.Fatal(err)
 		}
 	}
-	open := func(profile string) side {
-		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithSharedConfigProfile(profile))
+	open := func(profile string, retryer func() aws.Retryer) side {
+		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithSharedConfigProfile(profile), config.WithRetryer(retryer))
 		must(err)
 		who, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 		must(err)
 		return newSide(*who.Account, cfg)
 	}
+	standard := func() aws.Retryer { return retry.NewStandard() }
+	consumer := cmp.Or(os.Getenv("HYPERSHIFT_CONTRACT_CONSUMER"), "contract-consumer")
 	w := &world{
-		provider:  open(cmp.Or(os.Getenv("HYPERSHIFT_CONTRACT_PROVIDER"), "contract-provider")),
-		consumer:  open(cmp.Or(os.Getenv("HYPERSHIFT_CONTRACT_CONSUMER"), "contract-consumer")),
+		provider:  open(cmp.Or(os.Getenv("HYPERSHIFT_CONTRACT_PROVIDER"), "contract-provider"), standard),
+		consumer:  open(consumer, standard),
+		quick:     open(consumer, func() aws.Retryer { return aws.NopRetryer{} }),
 		anonymous: sts.NewFromConfig(aws.Config{Region: region}),
 		bucket:    os.Getenv("HYPERSHIFT_CONTRACT_BUCKET"),
 		domain:    "contract.hypershift.local",
+		image:     "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64",
 		clock:     clock.RealClock{},
 		wait:      poll(5*time.Second, 10*time.Minute),
 	}
@@ -63,6 +73,13 @@ func (awsBed) world(t testing.TB) *world {
 		out, err := w.provider.elb.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{Names: []string{lb.name}})
 		must(err)
 		lb.arn = *out.LoadBalancers[0].LoadBalancerArn
+		w.provisioning = func(t testing.TB, name string) string {
+			var subnets []string
+			for _, zone := range out.LoadBalancers[0].AvailabilityZones {
+				subnets = append(subnets, *zone.SubnetId)
+			}
+			return w.newLoadBalancer(t, name, subnets)
+		}
 	}
 	for name, id := range map[string]*string{"contract-vpc": &w.vpc, "contract-other": &w.other} {
 		out, err := w.consumer.ec2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{Filters: filter("tag:Name", name)})

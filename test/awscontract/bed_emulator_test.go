@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 // emulator makes its two accounts once: a case leaves nothing behind.
@@ -28,6 +29,8 @@ type emulator struct {
 }
 
 func (*emulator) name() string { return "emulator" }
+
+func (*emulator) lacks(*awsrules.Rule) string { return "" }
 
 // emulatorBed starts the emulator, or returns nil where it cannot run.
 func emulatorBed(t *testing.T) bed {
@@ -44,8 +47,14 @@ func emulatorBed(t *testing.T) bed {
 	}
 	t.Cleanup(e.Stop)
 	e.FailOnRefused(t, "")
-	if err := e.SetDelays(t.Context(), awsemulator.Delays{"endpoint.create": 300 * time.Millisecond, "endpoint.delete": 300 * time.Millisecond, "loadBalancer.create": 0, "route53.change": 100 * time.Millisecond}); err != nil {
+	if err := e.SetDelays(t.Context(), awsemulator.Delays{"endpoint.create": 300 * time.Millisecond, "endpoint.delete": 300 * time.Millisecond, "loadBalancer.create": 0, "route53.change": 100 * time.Millisecond, "iam.visibility": 500 * time.Millisecond}); err != nil {
 		t.Fatal(err)
+	}
+	for _, rule := range awsrules.All {
+		// The cases create more endpoints than an account may in a minute.
+		if err := e.Enforce(t.Context(), rule.ID, rule.ID != "ec2-requests-endpoints"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return &emulator{Emulator: e}
 }
@@ -63,15 +72,22 @@ func (e *emulator) prepare(t testing.TB) *world {
 	one, two := e.NewAccount(), e.NewAccount()
 	mine, theirs := e.Config(one), e.Config(two)
 	// A call that is tried again is refused as its own duplicate; a case whose connection breaks is done again as a whole.
-	once := func() aws.Retryer { return aws.NopRetryer{} }
-	mine.Retryer, theirs.Retryer = once, once
+	quick := theirs.Copy()
+	quick.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	throttled := func() aws.Retryer {
+		return &throttledRetryer{pause: func() time.Duration { return 300 * time.Millisecond }}
+	}
+	mine.Retryer, theirs.Retryer = throttled, throttled
 	w := &world{
+		quick:     newSide(two, quick),
 		provider:  newSide(one, mine),
 		consumer:  newSide(two, theirs),
 		anonymous: sts.NewFromConfig(aws.Config{Region: region, BaseEndpoint: aws.String(e.URL)}),
 		bucket:    "contract-" + one,
 		principal: "arn:aws:iam::" + two + ":root",
 		domain:    "contract.hypershift.local",
+		image:     awsemulator.ImageAMD64,
+		delaysIAM: true,
 		clock:     clock.RealClock{},
 		takeRefused: func() []string {
 			refused, err := e.TakeRefused(context.WithoutCancel(ctx), "")
@@ -115,7 +131,20 @@ func (e *emulator) prepare(t testing.TB) *world {
 			return err == nil && got.LoadBalancers[0].State.Code == elbtypes.LoadBalancerStateEnumActive
 		})
 	}
+	w.provisioning = func(t testing.TB, name string) string {
+		if err := e.SetDelays(t.Context(), awsemulator.Delays{"loadBalancer.create": time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := e.SetDelays(context.WithoutCancel(t.Context()), awsemulator.Delays{"loadBalancer.create": 0}); err != nil {
+				t.Error(err)
+			}
+		})
+		return w.newLoadBalancer(t, name, lbSubnets)
+	}
 	_, err = w.provider.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &w.bucket})
+	must(err)
+	_, err = w.provider.s3.DeletePublicAccessBlock(ctx, &s3.DeletePublicAccessBlockInput{Bucket: &w.bucket})
 	must(err)
 	_, err = w.provider.s3.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: &w.bucket, Policy: aws.String(
 		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"s3:GetObject","Resource":"arn:aws:s3:::` + w.bucket + `/*"}]}`)})
@@ -151,7 +180,7 @@ func (e *emulator) prepare(t testing.TB) *world {
 	}
 	w.hostedZone, err = e.PrivateZone(ctx, two, w.domain, w.vpc)
 	must(err)
-	p, err := iam.NewFromConfig(theirs).CreateOpenIDConnectProvider(ctx, &iam.CreateOpenIDConnectProviderInput{Url: &w.issuer, ClientIDList: []string{audience}})
+	p, err := iam.NewFromConfig(theirs).CreateOpenIDConnectProvider(ctx, &iam.CreateOpenIDConnectProviderInput{Url: &w.issuer, ClientIDList: []string{audience}, ThumbprintList: []string{thumbprint}})
 	must(err)
 	w.role, err = e.Role(ctx, two, "contract", awsemulator.TrustWebIdentity(*p.OpenIDConnectProviderArn, subject))
 	must(err)

@@ -11,12 +11,25 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
 type fakeBed struct{}
 
 func (fakeBed) name() string { return "fakeaws" }
+
+func (fakeBed) lacks(rule *awsrules.Rule) string {
+	if rule.NotInFake != "" {
+		return rule.NotInFake
+	}
+	for _, operation := range rule.Operations {
+		if operation == "*" || fakeaws.Serves(rule.Service, operation) {
+			return ""
+		}
+	}
+	return "it serves none of the operations"
+}
 
 // grumble logs what the fake says about its caller: a case may ask for what does
 // not exist.
@@ -28,12 +41,23 @@ func (fakeBed) world(t testing.TB) *world {
 	ticking := clocktesting.NewFakeClock(clock.RealClock{}.Now())
 	cloud := fakeaws.New(ticking).FailOn(grumble{t})
 	delays := fakeaws.UsualDelays
-	delays.Records = 10 * time.Second
+	delays.Records, delays.LoadBalancer = 10*time.Second, time.Minute
 	cloud.SetDelays(delays)
+	cloud.LimitRequests()
 	mine, theirs := cloud.Account("111111111111"), cloud.Account("222222222222")
+	open := func(a *fakeaws.Account, retryer aws.Retryer) side {
+		cfg := a.Config(region, "")
+		cfg.Retryer = func() aws.Retryer { return retryer }
+		return newSide(a.ID(), cfg)
+	}
+	throttled := &throttledRetryer{pause: func() time.Duration {
+		ticking.Step(time.Second)
+		return 0
+	}}
 	w := &world{
-		provider:    newSide(mine.ID(), mine.Config(region, "")),
-		consumer:    newSide(theirs.ID(), theirs.Config(region, "")),
+		provider:    open(mine, throttled),
+		consumer:    open(theirs, throttled),
+		quick:       open(theirs, aws.NopRetryer{}),
 		anonymous:   sts.NewFromConfig(aws.Config{Region: region, APIOptions: []func(*middleware.Stack) error{cloud.Install}}),
 		bucket:      "contract",
 		issuer:      "https://contract.s3." + region + ".amazonaws.com/issuer",
@@ -56,6 +80,11 @@ func (fakeBed) world(t testing.TB) *world {
 	for i, lb := range []*loadBalancer{&w.balancer, &w.balancer2} {
 		lb.name = []string{"contract-1", "contract-2"}[i]
 		lb.arn, _ = mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: lb.name, Zones: served})
+	}
+	ticking.Step(delays.LoadBalancer)
+	w.provisioning = func(_ testing.TB, name string) string {
+		arn, _ := mine.AddLoadBalancer(region, fakeaws.LoadBalancer{Name: name, Zones: served})
+		return arn
 	}
 	mine.AddBucket(region, w.bucket)
 	w.vpc = theirs.AddVPC(region, fakeaws.VPC{})

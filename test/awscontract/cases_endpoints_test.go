@@ -65,19 +65,19 @@ func groupIDs(e *types.VpcEndpoint) []string {
 }
 
 var endpointCases = []contract{
-	{"an endpoint is pending, then available", func(r *run) {
+	{name: "an endpoint is pending, then available", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.equal("state", string(e.State), "pending")
 		r.equal("owner", aws.ToString(e.OwnerId), r.consumer.account)
 		r.becomesAvailable(*e.VpcEndpointId)
 	}},
-	{"an endpoint has the default security group if none is given", func(r *run) {
+	{name: "an endpoint has the default security group if none is given", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.equal("groups", len(e.Groups), 1)
 	}},
-	{"an endpoint has a regional name first, then one per zone, with their hosted zone", func(r *run) {
+	{name: "an endpoint has a regional name first, then one per zone, with their hosted zone", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a, r.b))
 		r.becomesAvailable(*e.VpcEndpointId)
@@ -92,7 +92,7 @@ var endpointCases = []contract{
 		second, _, _ := strings.Cut(*got.DnsEntries[1].DnsName, ".")
 		r.equal("the second name is the first and a zone", strings.HasPrefix(second, first+"-"+region), true)
 	}},
-	{"an endpoint has a network interface in each subnet", func(r *run) {
+	{name: "an endpoint has a network interface in each subnet", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a, r.b))
 		r.becomesAvailable(*e.VpcEndpointId)
@@ -105,7 +105,7 @@ var endpointCases = []contract{
 			r.equal("type", string(i.InterfaceType), "vpc_endpoint")
 		}
 	}},
-	{"a service that does not exist and one that lets nobody in look the same", func(r *run) {
+	{name: "a service that does not exist and one that lets nobody in look the same", steps: func(r *run) {
 		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo("com.amazonaws.vpce."+region+".vpce-svc-0123456789abcdef0", r.a))
 		r.refused("no service", err, "InvalidServiceName")
 		out, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, r.serviceOn(false, r.balancer))
@@ -114,23 +114,23 @@ var endpointCases = []contract{
 		_, err = r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(*out.ServiceConfiguration.ServiceName, r.a))
 		r.refused("not allowed", err, "InvalidServiceName")
 	}},
-	{"two subnets of one zone are refused", func(r *run) {
+	{name: "two subnets of one zone are refused", steps: func(r *run) {
 		_, name := r.service(false)
 		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(name, r.a, r.a2))
 		r.refused("CreateVpcEndpoint", err, "DuplicateSubnetsInSameZone")
 	}},
-	{"a subnet in a zone that the service does not serve is refused", func(r *run) {
+	{name: "a subnet in a zone that the service does not serve is refused", steps: func(r *run) {
 		// https://github.com/aws/aws-sdk-go-v2/issues/1024
 		_, name := r.service(false)
 		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(name, r.a, r.unserved))
 		r.refused("CreateVpcEndpoint", err, "InvalidParameter")
 	}},
-	{"a subnet of another VPC is refused", func(r *run) {
+	{name: "a subnet of another VPC is refused", steps: func(r *run) {
 		_, name := r.service(false)
 		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(name, r.foreign))
 		r.refused("CreateVpcEndpoint", err, "InvalidParameter")
 	}},
-	{"unknown subnets, groups and VPCs are not found", func(r *run) {
+	{name: "unknown subnets, groups and VPCs are not found", steps: func(r *run) {
 		_, name := r.service(false)
 		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, r.endpointTo(name, "subnet-0123456789abcdef0"))
 		r.refused("subnet", err, "InvalidSubnetID.NotFound", "InvalidSubnetId.NotFound")
@@ -143,7 +143,7 @@ var endpointCases = []contract{
 		_, err = r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
 		r.refused("VPC", err, "InvalidVpcID.NotFound", "InvalidVpcId.NotFound")
 	}},
-	{"a client token makes creating twice one endpoint", func(r *run) {
+	{name: "a client token makes creating twice one endpoint", steps: func(r *run) {
 		_, name := r.service(false)
 		in := r.endpointTo(name, r.a)
 		in.ClientToken = aws.String(r.unique("token"))
@@ -155,7 +155,7 @@ var endpointCases = []contract{
 		_, err = r.consumer.ec2.CreateVpcEndpoint(r.ctx, in)
 		r.refused("the token with other parameters", err, "IdempotentParameterMismatch")
 	}},
-	{"a client token whose endpoint is deleted makes no second one", func(r *run) {
+	{name: "a client token whose endpoint is deleted makes no second one", steps: func(r *run) {
 		// A retry "completes successfully without performing any further actions":
 		// https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
 		_, name := r.service(false)
@@ -170,7 +170,7 @@ var endpointCases = []contract{
 		r.equal("same endpoint", *again.VpcEndpoint.VpcEndpointId, *e.VpcEndpointId)
 		r.equal("state after that", r.state(*e.VpcEndpointId), "")
 	}},
-	{"endpoints are found by tag and VPC", func(r *run) {
+	{name: "endpoints are found by tag and VPC", steps: func(r *run) {
 		_, name := r.service(false)
 		r.endpoint(r.endpointTo(name, r.a))
 		for _, c := range []struct {
@@ -182,7 +182,7 @@ var endpointCases = []contract{
 			r.equal("endpoints", len(out.VpcEndpoints), c.want)
 		}
 	}},
-	{"a modified endpoint moves its interfaces and names with its subnets and groups", func(r *run) {
+	{name: "a modified endpoint moves its interfaces and names with its subnets and groups", steps: func(r *run) {
 		_, name := r.service(false)
 		g := r.group()
 		e := r.endpoint(r.endpointTo(name, r.a))
@@ -202,7 +202,7 @@ var endpointCases = []contract{
 		r.equal("subnets", got.SubnetIds, []string{r.b})
 		r.equal("interfaces and names", []int{len(got.NetworkInterfaceIds), len(got.DnsEntries)}, []int{1, 2})
 	}},
-	{"a modification with a second subnet of a zone or an unknown one is refused", func(r *run) {
+	{name: "a modification with a second subnet of a zone or an unknown one is refused", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.becomesAvailable(*e.VpcEndpointId)
@@ -213,7 +213,7 @@ var endpointCases = []contract{
 		r.refused("one zone", modify(r.a2), "DuplicateSubnetsInSameZone")
 		r.refused("unknown", modify("subnet-0123456789abcdef0"), "InvalidSubnetID.NotFound", "InvalidSubnetId.NotFound")
 	}},
-	{"a subnet takes the place of another one of its zone in one call", func(r *run) {
+	{name: "a subnet takes the place of another one of its zone in one call", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.becomesAvailable(*e.VpcEndpointId)
@@ -221,7 +221,7 @@ var endpointCases = []contract{
 		r.ok("ModifyVpcEndpoint", err)
 		r.equal("subnets", r.find(*e.VpcEndpointId).SubnetIds, []string{r.a2})
 	}},
-	{"the policy of an endpoint is full access, can be changed, and reset", func(r *run) {
+	{name: "the policy of an endpoint is full access, can be changed, and reset", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.becomesAvailable(*e.VpcEndpointId)
@@ -237,7 +237,7 @@ var endpointCases = []contract{
 		r.equal("denies", strings.Contains(denies, "Deny"), true)
 		r.equal("reset", modify(&ec2.ModifyVpcEndpointInput{ResetPolicy: aws.Bool(true)}), full)
 	}},
-	{"private DNS and IPv6 of an endpoint need a service that offers them", func(r *run) {
+	{name: "private DNS and IPv6 of an endpoint need a service that offers them", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.becomesAvailable(*e.VpcEndpointId)
@@ -251,7 +251,7 @@ var endpointCases = []contract{
 		_, err = r.consumer.ec2.ModifyVpcEndpoint(r.ctx, &ec2.ModifyVpcEndpointInput{VpcEndpointId: e.VpcEndpointId, PrivateDnsEnabled: aws.Bool(false), IpAddressType: types.IpAddressTypeIpv4})
 		r.ok("what is so already", err)
 	}},
-	{"a deleted endpoint is deleting, then not found, and not listed", func(r *run) {
+	{name: "a deleted endpoint is deleting, then not found, and not listed", steps: func(r *run) {
 		_, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.becomesAvailable(*e.VpcEndpointId)
@@ -264,10 +264,10 @@ var endpointCases = []contract{
 		r.ok("DescribeVpcEndpoints", err)
 		r.equal("listed", len(out.VpcEndpoints), 0)
 	}},
-	{"deleting an unknown endpoint is unsuccessful, not an error", func(r *run) {
+	{name: "deleting an unknown endpoint is unsuccessful, not an error", steps: func(r *run) {
 		r.equal("unsuccessful", codes(r.deleteEndpoint("vpce-0123456789abcdef0")), []string{"InvalidVpcEndpoint.NotFound"})
 	}},
-	{"the security group of an endpoint cannot be deleted until the endpoint is gone", func(r *run) {
+	{name: "the security group of an endpoint cannot be deleted until the endpoint is gone", steps: func(r *run) {
 		_, name := r.service(false)
 		g := r.group()
 		in := r.endpointTo(name, r.a)
@@ -283,7 +283,7 @@ var endpointCases = []contract{
 		r.becomes("the endpoint is gone", func() bool { return r.state(*e.VpcEndpointId) == "" })
 		r.ok("afterwards", drop())
 	}},
-	{"the subnet of an endpoint cannot be deleted", func(r *run) {
+	{name: "the subnet of an endpoint cannot be deleted", steps: func(r *run) {
 		_, name := r.service(false)
 		r.endpoint(r.endpointTo(name, r.a))
 		_, err := r.consumer.ec2.DeleteSubnet(r.ctx, &ec2.DeleteSubnetInput{SubnetId: &r.a})
@@ -303,7 +303,7 @@ func (r *run) connections(service string) map[string]string {
 }
 
 var connectionCases = []contract{
-	{"an endpoint waits for acceptance, and is available when accepted", func(r *run) {
+	{name: "an endpoint waits for acceptance, and is available when accepted", steps: func(r *run) {
 		id, name := r.service(true)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.equal("state", string(e.State), "pendingAcceptance")
@@ -313,7 +313,7 @@ var connectionCases = []contract{
 		r.equal("unsuccessful", codes(out.Unsuccessful), []string(nil))
 		r.becomesAvailable(*e.VpcEndpointId)
 	}},
-	{"a service with a connection cannot be deleted until it is rejected", func(r *run) {
+	{name: "a service with a connection cannot be deleted until it is rejected", steps: func(r *run) {
 		id, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.becomesAvailable(*e.VpcEndpointId)
@@ -328,13 +328,13 @@ var connectionCases = []contract{
 		r.becomes("the endpoint is rejected", func() bool { return r.state(*e.VpcEndpointId) == "rejected" })
 		r.equal("unsuccessful", del(), []string(nil))
 	}},
-	{"answering an endpoint that is not connected is unsuccessful", func(r *run) {
+	{name: "answering an endpoint that is not connected is unsuccessful", steps: func(r *run) {
 		id, _ := r.service(true)
 		out, err := r.provider.ec2.RejectVpcEndpointConnections(r.ctx, &ec2.RejectVpcEndpointConnectionsInput{ServiceId: &id, VpcEndpointIds: []string{"vpce-0123456789abcdef0"}})
 		r.ok("RejectVpcEndpointConnections", err)
 		r.equal("unsuccessful", len(out.Unsuccessful), 1)
 	}},
-	{"a deleted endpoint leaves the connections", func(r *run) {
+	{name: "a deleted endpoint leaves the connections", steps: func(r *run) {
 		id, name := r.service(false)
 		e := r.endpoint(r.endpointTo(name, r.a))
 		r.becomesAvailable(*e.VpcEndpointId)

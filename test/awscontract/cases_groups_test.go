@@ -57,7 +57,7 @@ func ranges(p []types.IpPermission) []string {
 }
 
 var groupCases = []contract{
-	{"a new group lets everything out and nothing in", func(r *run) {
+	{name: "a new group lets everything out and nothing in", steps: func(r *run) {
 		id := r.group()
 		out, err := r.consumer.ec2.DescribeSecurityGroups(r.ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
 		r.ok("DescribeSecurityGroups", err)
@@ -67,7 +67,7 @@ var groupCases = []contract{
 		r.equal("protocol", aws.ToString(g.IpPermissionsEgress[0].IpProtocol), "-1")
 		r.equal("owner", aws.ToString(g.OwnerId), r.consumer.account)
 	}},
-	{"two groups of a VPC cannot have one name", func(r *run) {
+	{name: "two groups of a VPC cannot have one name", steps: func(r *run) {
 		in := &ec2.CreateSecurityGroupInput{GroupName: aws.String(r.unique("twice")), Description: aws.String("contract"), VpcId: &r.vpc}
 		out, err := r.consumer.ec2.CreateSecurityGroup(r.ctx, in)
 		r.ok("CreateSecurityGroup", err)
@@ -77,62 +77,62 @@ var groupCases = []contract{
 		_, err = r.consumer.ec2.CreateSecurityGroup(r.ctx, in)
 		r.refused("CreateSecurityGroup", err, "InvalidGroup.Duplicate")
 	}},
-	{"rules of one protocol and port come back as one permission with many ranges", func(r *run) {
+	{name: "rules of one protocol and port come back as one permission with many ranges", steps: func(r *run) {
 		id := r.group()
 		r.ok("Authorize", r.authorize(id, https("10.0.0.0/16")))
 		r.ok("Authorize", r.authorize(id, https("10.1.0.0/16")))
 		r.equal("permissions", len(r.ingress(id)), 1)
 		r.equal("ranges", ranges(r.ingress(id)), []string{"10.0.0.0/16", "10.1.0.0/16"})
 	}},
-	{"one rule that exists refuses all rules of the call", func(r *run) {
+	{name: "one rule that exists refuses all rules of the call", steps: func(r *run) {
 		id := r.group()
 		r.ok("Authorize", r.authorize(id, https("10.0.0.0/16")))
 		r.refused("Authorize", r.authorize(id, https("10.0.0.0/16", "10.1.0.0/16")), "InvalidPermission.Duplicate")
 		r.equal("ranges", ranges(r.ingress(id)), []string{"10.0.0.0/16"})
 	}},
-	{"a description does not make a rule another one", func(r *run) {
+	{name: "a description does not make a rule another one", steps: func(r *run) {
 		id := r.group()
 		r.ok("Authorize", r.authorize(id, https("10.0.0.0/16")))
 		again := https("10.0.0.0/16")
 		again[0].IpRanges[0].Description = aws.String("other words")
 		r.refused("Authorize", r.authorize(id, again), "InvalidPermission.Duplicate")
 	}},
-	{"a CIDR loses its host bits", func(r *run) {
+	{name: "a CIDR loses its host bits", steps: func(r *run) {
 		// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpRange.html
 		id := r.group()
 		r.ok("Authorize", r.authorize(id, https("100.68.0.18/18")))
 		r.equal("ranges", ranges(r.ingress(id)), []string{"100.68.0.0/18"})
 	}},
-	{"a malformed CIDR is refused", func(r *run) {
+	{name: "a malformed CIDR is refused", steps: func(r *run) {
 		r.refused("Authorize", r.authorize(r.group(), https("10.0.0.0/40")), "InvalidParameterValue")
 	}},
-	{"a rule is revoked, and a second time it is not found", func(r *run) {
+	{name: "a rule is revoked, and a second time it is not found", steps: func(r *run) {
 		id := r.group()
 		r.ok("Authorize", r.authorize(id, https("10.0.0.0/16", "10.1.0.0/16")))
 		r.ok("Revoke", r.revoke(id, https("10.0.0.0/16")))
 		r.equal("ranges", ranges(r.ingress(id)), []string{"10.1.0.0/16"})
 		r.refused("Revoke", r.revoke(id, https("10.0.0.0/16")), "InvalidPermission.NotFound")
 	}},
-	{"one rule that is missing keeps all rules of a revocation", func(r *run) {
+	{name: "one rule that is missing keeps all rules of a revocation", steps: func(r *run) {
 		id := r.group()
 		r.ok("Authorize", r.authorize(id, https("10.0.0.0/16")))
 		r.refused("Revoke", r.revoke(id, https("10.0.0.0/16", "10.9.0.0/16")), "InvalidPermission.NotFound")
 		r.equal("ranges", ranges(r.ingress(id)), []string{"10.0.0.0/16"})
 	}},
-	{"what was described can be revoked as it is", func(r *run) {
+	{name: "what was described can be revoked as it is", steps: func(r *run) {
 		id := r.group()
 		r.ok("Authorize", r.authorize(id, append(https("10.0.0.0/16"), types.IpPermission{
 			IpProtocol: aws.String("-1"), UserIdGroupPairs: []types.UserIdGroupPair{{GroupId: &id}}})))
 		r.ok("Revoke", r.revoke(id, r.ingress(id)))
 		r.equal("permissions", len(r.ingress(id)), 0)
 	}},
-	{"a group that another group's rule names cannot be deleted", func(r *run) {
+	{name: "a group that another group's rule names cannot be deleted", steps: func(r *run) {
 		used, user := r.group(), r.group()
 		r.ok("Authorize", r.authorize(user, []types.IpPermission{{IpProtocol: aws.String("-1"), UserIdGroupPairs: []types.UserIdGroupPair{{GroupId: &used}}}}))
 		_, err := r.consumer.ec2.DeleteSecurityGroup(r.ctx, &ec2.DeleteSecurityGroupInput{GroupId: &used})
 		r.refused("DeleteSecurityGroup", err, "DependencyViolation")
 	}},
-	{"the default group cannot be deleted", func(r *run) {
+	{name: "the default group cannot be deleted", steps: func(r *run) {
 		out, err := r.consumer.ec2.DescribeSecurityGroups(r.ctx, &ec2.DescribeSecurityGroupsInput{
 			Filters: append(filter("vpc-id", r.other), filter("group-name", "default")...)})
 		r.ok("DescribeSecurityGroups", err)
@@ -140,7 +140,7 @@ var groupCases = []contract{
 		_, err = r.consumer.ec2.DeleteSecurityGroup(r.ctx, &ec2.DeleteSecurityGroupInput{GroupId: out.SecurityGroups[0].GroupId})
 		r.refused("DeleteSecurityGroup", err, "CannotDelete")
 	}},
-	{"a deleted group is not found", func(r *run) {
+	{name: "a deleted group is not found", steps: func(r *run) {
 		id := r.group()
 		_, err := r.consumer.ec2.DeleteSecurityGroup(r.ctx, &ec2.DeleteSecurityGroupInput{GroupId: &id})
 		r.ok("DeleteSecurityGroup", err)

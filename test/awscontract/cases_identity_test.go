@@ -23,7 +23,7 @@ func (r *run) put(key string, body []byte) {
 }
 
 var objectCases = []contract{
-	{"an object comes back as it was put", func(r *run) {
+	{name: "an object comes back as it was put", steps: func(r *run) {
 		r.put("contract/doc", []byte(`{"a":1}`))
 		out, err := r.provider.s3.GetObject(r.ctx, &s3.GetObjectInput{Bucket: &r.bucket, Key: aws.String("contract/doc")})
 		r.ok("GetObject", err)
@@ -36,7 +36,7 @@ var objectCases = []contract{
 		r.equal("length", aws.ToInt64(head.ContentLength), int64(7))
 		r.equal("ETag is the MD5", aws.ToString(head.ETag), `"bb6cb5c68df4652941caf652a366f2d8"`)
 	}},
-	{"a missing object is NoSuchKey to GET and NotFound to HEAD", func(r *run) {
+	{name: "a missing object is NoSuchKey to GET and NotFound to HEAD", steps: func(r *run) {
 		_, err := r.provider.s3.GetObject(r.ctx, &s3.GetObjectInput{Bucket: &r.bucket, Key: aws.String("missing")})
 		r.refused("GetObject", err, "NoSuchKey")
 		var typed *s3types.NoSuchKey
@@ -44,17 +44,17 @@ var objectCases = []contract{
 		_, err = r.provider.s3.HeadObject(r.ctx, &s3.HeadObjectInput{Bucket: &r.bucket, Key: aws.String("missing")})
 		r.refused("HeadObject", err, "NotFound")
 	}},
-	{"a missing bucket is NoSuchBucket", func(r *run) {
+	{name: "a missing bucket is NoSuchBucket", steps: func(r *run) {
 		_, err := r.provider.s3.PutObject(r.ctx, &s3.PutObjectInput{Bucket: aws.String(r.bucket + "-missing"), Key: aws.String("a"), Body: strings.NewReader("a")})
 		r.refused("PutObject", err, "NoSuchBucket")
 		_, err = r.provider.s3.DeleteObjects(r.ctx, &s3.DeleteObjectsInput{Bucket: aws.String(r.bucket + "-missing"), Delete: &s3types.Delete{Objects: []s3types.ObjectIdentifier{{Key: aws.String("a")}}}})
 		r.refused("DeleteObjects", err, "NoSuchBucket")
 	}},
-	{"another account's bucket is closed", func(r *run) {
+	{name: "another account's bucket is closed", steps: func(r *run) {
 		_, err := r.consumer.s3.PutObject(r.ctx, &s3.PutObjectInput{Bucket: &r.bucket, Key: aws.String("a"), Body: strings.NewReader("a")})
 		r.refused("PutObject", err, "AccessDenied")
 	}},
-	{"deleting what is not there succeeds", func(r *run) {
+	{name: "deleting what is not there succeeds", steps: func(r *run) {
 		r.put("contract/one", []byte("1"))
 		out, err := r.provider.s3.DeleteObjects(r.ctx, &s3.DeleteObjectsInput{Bucket: &r.bucket, Delete: &s3types.Delete{Objects: []s3types.ObjectIdentifier{{Key: aws.String("contract/one")}, {Key: aws.String("contract/two")}}}})
 		r.ok("DeleteObjects", err)
@@ -63,7 +63,7 @@ var objectCases = []contract{
 		_, err = r.provider.s3.DeleteObject(r.ctx, &s3.DeleteObjectInput{Bucket: &r.bucket, Key: aws.String("contract/one")})
 		r.ok("DeleteObject", err)
 	}},
-	{"objects are listed by prefix, in pages", func(r *run) {
+	{name: "objects are listed by prefix, in pages", steps: func(r *run) {
 		for _, key := range []string{"list/a", "list/b", "list/c", "other"} {
 			r.put(key, []byte(key))
 		}
@@ -108,52 +108,52 @@ func (r *run) assume(role, token string) (*sts.AssumeRoleWithWebIdentityOutput, 
 }
 
 var identityCases = []contract{
-	{"an account knows who it is", func(r *run) {
+	{name: "an account knows who it is", steps: func(r *run) {
 		out, err := r.consumer.sts.GetCallerIdentity(r.ctx, &sts.GetCallerIdentityInput{})
 		r.ok("GetCallerIdentity", err)
 		r.equal("account", aws.ToString(out.Account), r.consumer.account)
 	}},
-	{"a token of the issuer is worth the role", func(r *run) {
+	{name: "a token of the issuer is worth the role", steps: func(r *run) {
 		out, err := r.assume(r.role, r.token(r.publish(), r.issuer, subject, audience, 0))
 		r.ok("AssumeRoleWithWebIdentity", err)
 		r.equal("role", strings.Contains(*out.AssumedRoleUser.Arn, ":assumed-role/"), true)
 		r.equal("subject", aws.ToString(out.SubjectFromWebIdentityToken), subject)
 		r.equal("has credentials", out.Credentials != nil && aws.ToString(out.Credentials.SessionToken) != "", true)
 	}},
-	{"a token for somebody else is denied", func(r *run) {
+	{name: "a token for somebody else is denied", steps: func(r *run) {
 		_, err := r.assume(r.role, r.token(r.publish(), r.issuer, "system:serviceaccount:default:other", audience, 0))
 		r.refused("AssumeRoleWithWebIdentity", err, "AccessDenied")
 	}},
-	{"a role that does not exist is denied", func(r *run) {
+	{name: "a role that does not exist is denied", steps: func(r *run) {
 		_, err := r.assume(r.role+"-missing", r.token(r.publish(), r.issuer, subject, audience, 0))
 		r.refused("AssumeRoleWithWebIdentity", err, "AccessDenied")
 	}},
-	{"an expired token is refused as expired", func(r *run) {
+	{name: "an expired token is refused as expired", steps: func(r *run) {
 		_, err := r.assume(r.role, r.token(r.publish(), r.issuer, subject, audience, 2*time.Hour))
 		r.refused("AssumeRoleWithWebIdentity", err, "ExpiredTokenException")
 	}},
-	{"a token for another audience is invalid", func(r *run) {
+	{name: "a token for another audience is invalid", steps: func(r *run) {
 		_, err := r.assume(r.role, r.token(r.publish(), r.issuer, subject, "other", 0))
 		r.refused("AssumeRoleWithWebIdentity", err, "InvalidIdentityToken")
 	}},
-	{"a token that another key signed is invalid", func(r *run) {
+	{name: "a token that another key signed is invalid", steps: func(r *run) {
 		r.publish()
 		other, _, err := webidentity.GenerateKey()
 		r.ok("GenerateKey", err)
 		_, err = r.assume(r.role, r.token(other, r.issuer, subject, audience, 0))
 		r.refused("AssumeRoleWithWebIdentity", err, "InvalidIdentityToken")
 	}},
-	{"a token of an issuer without documents is invalid", func(r *run) {
+	{name: "a token of an issuer without documents is invalid", steps: func(r *run) {
 		key, _, err := webidentity.GenerateKey()
 		r.ok("GenerateKey", err)
 		_, err = r.assume(r.role, r.token(key, r.issuer, subject, audience, 0))
 		r.refused("AssumeRoleWithWebIdentity", err, "InvalidIdentityToken")
 	}},
-	{"a token of an issuer that the account does not know is invalid", func(r *run) {
+	{name: "a token of an issuer that the account does not know is invalid", steps: func(r *run) {
 		_, err := r.assume(r.role, r.token(r.publish(), r.issuer+"/other", subject, audience, 0))
 		r.refused("AssumeRoleWithWebIdentity", err, "InvalidIdentityToken")
 	}},
-	{"garbage is no token", func(r *run) {
+	{name: "garbage is no token", steps: func(r *run) {
 		_, err := r.assume(r.role, "garbage-that-is-long-enough")
 		r.refused("AssumeRoleWithWebIdentity", err, "InvalidIdentityToken")
 	}},

@@ -14,39 +14,39 @@ import (
 
 // modelCases are what the SDK sends although the service models do not allow it: the SDK checks required members only.
 var modelCases = []contract{
-	{"a client token has at most 64 characters", func(r *run) {
+	{name: "a client token has at most 64 characters", steps: func(r *run) {
 		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, &ec2.CreateVpcEndpointInput{
 			VpcId: &r.vpc, ServiceName: aws.String("com.amazonaws." + region + ".sts"), VpcEndpointType: ec2types.VpcEndpointTypeInterface,
 			ClientToken: aws.String(strings.Repeat("t", 65)),
 		})
 		r.refusedByModel("CreateVpcEndpoint", err, "ec2.CreateVpcEndpoint InvalidParameterValue")
 	}},
-	{"a type of resources that does not exist has no tags", func(r *run) {
+	{name: "a type of resources that does not exist has no tags", steps: func(r *run) {
 		_, err := r.consumer.ec2.CreateSecurityGroup(r.ctx, &ec2.CreateSecurityGroupInput{
 			VpcId: &r.vpc, GroupName: aws.String(r.unique("models")), Description: aws.String("models"),
 			TagSpecifications: []ec2types.TagSpecification{{ResourceType: "group", Tags: []ec2types.Tag{{Key: aws.String("a"), Value: aws.String("b")}}}},
 		})
 		r.refusedByModel("CreateSecurityGroup", err, "ec2.CreateSecurityGroup InvalidParameterValue")
 	}},
-	{"the value of a tag has at most 256 characters", func(r *run) {
+	{name: "the value of a tag has at most 256 characters", steps: func(r *run) {
 		_, err := r.consumer.ec2.CreateTags(r.ctx, &ec2.CreateTagsInput{
 			Resources: []string{r.vpc}, Tags: []ec2types.Tag{{Key: aws.String("models"), Value: aws.String(strings.Repeat("v", 257))}},
 		})
 		r.refusedByModel("CreateTags", err, "ec2.CreateTags InvalidParameterValue")
 	}},
-	{"a page of load balancers has at most 400", func(r *run) {
+	{name: "a page of load balancers has at most 400", steps: func(r *run) {
 		_, err := r.provider.elb.DescribeLoadBalancers(r.ctx, &elb.DescribeLoadBalancersInput{PageSize: aws.Int32(401)})
 		r.refusedByModel("DescribeLoadBalancers", err, "elasticloadbalancing.DescribeLoadBalancers ValidationError")
 	}},
-	{"a record has one of the types of Route 53", func(r *run) {
+	{name: "a record has one of the types of Route 53", steps: func(r *run) {
 		err := r.changeInvalid(&r53types.ResourceRecordSet{Type: "ALIAS", TTL: aws.Int64(60)})
 		r.refusedByModel("ChangeResourceRecordSets", err, "route53.ChangeResourceRecordSets InvalidInput")
 	}},
-	{"a TTL is not negative", func(r *run) {
+	{name: "a TTL is not negative", steps: func(r *run) {
 		err := r.changeInvalid(&r53types.ResourceRecordSet{Type: r53types.RRTypeA, TTL: aws.Int64(-1)})
 		r.refusedByModel("ChangeResourceRecordSets", err, "route53.ChangeResourceRecordSets InvalidInput")
 	}},
-	{"the name of a session has no slash", func(r *run) {
+	{name: "the name of a session has no slash", steps: func(r *run) {
 		_, err := r.consumer.sts.AssumeRole(r.ctx, &sts.AssumeRoleInput{RoleArn: &r.role, RoleSessionName: aws.String("a/b")})
 		r.refusedByModel("AssumeRole", err, "sts.AssumeRole ValidationError")
 	}},

@@ -25,7 +25,7 @@ func spec(kind types.ResourceType, pairs ...string) []types.TagSpecification {
 }
 
 var networkCases = []contract{
-	{"a zone has another name in another account, and the same id", func(r *run) {
+	{name: "a zone has another name in another account, and the same id", steps: func(r *run) {
 		in := &ec2.DescribeAvailabilityZonesInput{}
 		mine, err := r.provider.ec2.DescribeAvailabilityZones(r.ctx, in)
 		r.ok("DescribeAvailabilityZones", err)
@@ -43,7 +43,7 @@ var networkCases = []contract{
 		}
 		r.equal("some name means another zone", differ, true)
 	}},
-	{"a subnet shows its VPC, its zone and the zone's id", func(r *run) {
+	{name: "a subnet shows its VPC, its zone and the zone's id", steps: func(r *run) {
 		out, err := r.consumer.ec2.DescribeSubnets(r.ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{r.a, r.b}})
 		r.ok("DescribeSubnets", err)
 		r.equal("subnets", len(out.Subnets), 2)
@@ -52,22 +52,22 @@ var networkCases = []contract{
 			r.equal("has zone and zone id", s.AvailabilityZone != nil && s.AvailabilityZoneId != nil, true)
 		}
 	}},
-	{"one unknown id fails the whole description", func(r *run) {
+	{name: "one unknown id fails the whole description", steps: func(r *run) {
 		_, err := r.consumer.ec2.DescribeSubnets(r.ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{r.a, "subnet-0123456789abcdef0"}})
 		r.refused("DescribeSubnets", err, "InvalidSubnetID.NotFound")
 		_, err = r.consumer.ec2.DescribeVpcs(r.ctx, &ec2.DescribeVpcsInput{VpcIds: []string{"vpc-0123456789abcdef0"}})
 		r.refused("DescribeVpcs", err, "InvalidVpcID.NotFound")
 	}},
-	{"a filter that matches nothing gives an empty list", func(r *run) {
+	{name: "a filter that matches nothing gives an empty list", steps: func(r *run) {
 		out, err := r.consumer.ec2.DescribeSubnets(r.ctx, &ec2.DescribeSubnetsInput{Filters: filter("vpc-id", "vpc-0123456789abcdef0")})
 		r.ok("DescribeSubnets", err)
 		r.equal("subnets", len(out.Subnets), 0)
 	}},
-	{"a filter that does not exist is refused", func(r *run) {
+	{name: "a filter that does not exist is refused", steps: func(r *run) {
 		_, err := r.consumer.ec2.DescribeSubnets(r.ctx, &ec2.DescribeSubnetsInput{Filters: filter("no-such-filter", "x")})
 		r.refused("DescribeSubnets", err, "InvalidParameterValue")
 	}},
-	{"tags are set, changed, found and taken away", func(r *run) {
+	{name: "tags are set, changed, found and taken away", steps: func(r *run) {
 		find := func(value string) int {
 			out, err := r.consumer.ec2.DescribeSubnets(r.ctx, &ec2.DescribeSubnetsInput{Filters: filter("tag:hypershift/contract", value)})
 			r.ok("DescribeSubnets", err)
@@ -88,15 +88,15 @@ var networkCases = []contract{
 		r.ok("DeleteTags", err)
 		r.equal("found after DeleteTags", find("two"), 0)
 	}},
-	{"a tag that begins with aws: is refused", func(r *run) {
+	{name: "a tag that begins with aws: is refused", steps: func(r *run) {
 		_, err := r.consumer.ec2.CreateTags(r.ctx, &ec2.CreateTagsInput{Resources: []string{r.a}, Tags: tags("aws:mine", "x")})
 		r.refused("CreateTags", err, "InvalidParameterValue")
 	}},
-	{"a tag on what does not exist is refused", func(r *run) {
+	{name: "a tag on what does not exist is refused", steps: func(r *run) {
 		_, err := r.consumer.ec2.CreateTags(r.ctx, &ec2.CreateTagsInput{Resources: []string{"subnet-0123456789abcdef0"}, Tags: tags("a", "x")})
 		r.refused("CreateTags", err, "InvalidSubnetID.NotFound", "InvalidID")
 	}},
-	{"a dry run is refused with DryRunOperation and changes nothing", func(r *run) {
+	{name: "a dry run is refused with DryRunOperation and changes nothing", steps: func(r *run) {
 		_, err := r.consumer.ec2.CreateTags(r.ctx, &ec2.CreateTagsInput{DryRun: aws.Bool(true), Resources: []string{r.b}, Tags: tags("dry", "run")})
 		r.refused("CreateTags", err, "DryRunOperation")
 		out, err := r.consumer.ec2.DescribeSubnets(r.ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{r.b}})

@@ -50,7 +50,7 @@ func recordNames(sets []types.ResourceRecordSet) []string {
 }
 
 var recordCases = []contract{
-	{"the private zones of a VPC are found by the VPC", func(r *run) {
+	{name: "the private zones of a VPC are found by the VPC", steps: func(r *run) {
 		out, err := r.consumer.route53.ListHostedZonesByVPC(r.ctx, &route53.ListHostedZonesByVPCInput{VPCId: &r.vpc, VPCRegion: types.VPCRegion(region)})
 		r.ok("ListHostedZonesByVPC", err)
 		found := slices.ContainsFunc(out.HostedZoneSummaries, func(z types.HostedZoneSummary) bool {
@@ -61,19 +61,19 @@ var recordCases = []contract{
 		r.ok("ListHostedZonesByVPC", err)
 		r.equal("zones of another VPC", len(out.HostedZoneSummaries), 0)
 	}},
-	{"a zone is listed with an id behind /hostedzone/", func(r *run) {
+	{name: "a zone is listed with an id behind /hostedzone/", steps: func(r *run) {
 		out, err := r.consumer.route53.ListHostedZones(r.ctx, &route53.ListHostedZonesInput{})
 		r.ok("ListHostedZones", err)
 		found := slices.ContainsFunc(out.HostedZones, func(z types.HostedZone) bool { return *z.Id == "/hostedzone/"+r.hostedZone && z.Config.PrivateZone })
 		r.equal("the private zone is there", found, true)
 	}},
-	{"a zone names its VPCs", func(r *run) {
+	{name: "a zone names its VPCs", steps: func(r *run) {
 		out, err := r.consumer.route53.GetHostedZone(r.ctx, &route53.GetHostedZoneInput{Id: &r.hostedZone})
 		r.ok("GetHostedZone", err)
 		r.equal("VPCs", len(out.VPCs), 1)
 		r.equal("VPC", aws.ToString(out.VPCs[0].VPCId), r.vpc)
 	}},
-	{"an unknown zone is NoSuchHostedZone, whatever is asked of it", func(r *run) {
+	{name: "an unknown zone is NoSuchHostedZone, whatever is asked of it", steps: func(r *run) {
 		id := aws.String("Z0000000000000000000")
 		_, err := r.consumer.route53.GetHostedZone(r.ctx, &route53.GetHostedZoneInput{Id: id})
 		r.refused("GetHostedZone", err, "NoSuchHostedZone")
@@ -83,15 +83,15 @@ var recordCases = []contract{
 			Changes: []types.Change{change(types.ChangeActionUpsert, types.RRTypeCname, "a."+r.domain, "b.example.com")}}})
 		r.refused("ChangeResourceRecordSets", err, "NoSuchHostedZone")
 	}},
-	{"a new zone has its NS and SOA records", func(r *run) {
+	{name: "a new zone has its NS and SOA records", steps: func(r *run) {
 		r.equal("records", recordNames(r.listed()), []string{r.domain + ". NS", r.domain + ". SOA"})
 	}},
-	{"a wildcard is listed as \\052, names in lower case with a dot at the end", func(r *run) {
+	{name: "a wildcard is listed as \\052, names in lower case with a dot at the end", steps: func(r *run) {
 		// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/DomainNameFormat.html
 		r.record("*.Apps."+r.domain, "a.example.com")
 		r.equal("listed", slices.Contains(recordNames(r.listed()), `\052.apps.`+r.domain+". CNAME"), true)
 	}},
-	{"records are sorted by labels from the right, and a list can begin anywhere", func(r *run) {
+	{name: "records are sorted by labels from the right, and a list can begin anywhere", steps: func(r *run) {
 		r.record("b."+r.domain, "x.example.com")
 		r.record("z.a."+r.domain, "x.example.com")
 		r.record("a."+r.domain, "x.example.com")
@@ -103,18 +103,18 @@ var recordCases = []contract{
 		r.equal("truncated", out.IsTruncated, true)
 		r.equal("next", aws.ToString(out.NextRecordName), "b."+r.domain+".")
 	}},
-	{"UPSERT makes a record and replaces it", func(r *run) {
+	{name: "UPSERT makes a record and replaces it", steps: func(r *run) {
 		r.record("a."+r.domain, "one.example.com")
 		r.record("a."+r.domain, "two.example.com")
 		all := r.listed()
 		r.equal("records", len(all), 3)
 		r.equal("value", *all[2].ResourceRecords[0].Value, "two.example.com")
 	}},
-	{"CREATE of a record that exists is refused", func(r *run) {
+	{name: "CREATE of a record that exists is refused", steps: func(r *run) {
 		r.record("a."+r.domain, "one.example.com")
 		r.refused("CREATE", r.change(change(types.ChangeActionCreate, types.RRTypeCname, "a."+r.domain, "one.example.com")), "InvalidChangeBatch")
 	}},
-	{"DELETE wants the record exactly as it is", func(r *run) {
+	{name: "DELETE wants the record exactly as it is", steps: func(r *run) {
 		r.record("a."+r.domain, "one.example.com")
 		r.refused("another value", r.change(change(types.ChangeActionDelete, types.RRTypeCname, "a."+r.domain, "two.example.com")), "InvalidChangeBatch")
 		ttl := change(types.ChangeActionDelete, types.RRTypeCname, "a."+r.domain, "one.example.com")
@@ -123,21 +123,21 @@ var recordCases = []contract{
 		r.ok("as it is", r.change(change(types.ChangeActionDelete, types.RRTypeCname, "a."+r.domain, "one.example.com")))
 		r.refused("a second time", r.change(change(types.ChangeActionDelete, types.RRTypeCname, "a."+r.domain, "one.example.com")), "InvalidChangeBatch")
 	}},
-	{"one wrong change refuses the batch", func(r *run) {
+	{name: "one wrong change refuses the batch", steps: func(r *run) {
 		r.refused("batch", r.change(
 			change(types.ChangeActionUpsert, types.RRTypeCname, "a."+r.domain, "one.example.com"),
 			change(types.ChangeActionDelete, types.RRTypeCname, "b."+r.domain, "one.example.com")), "InvalidChangeBatch")
 		r.equal("records", len(r.listed()), 2)
 	}},
-	{"a CNAME shares its name with nothing", func(r *run) {
+	{name: "a CNAME shares its name with nothing", steps: func(r *run) {
 		r.record("a."+r.domain, "one.example.com")
 		r.refused("A beside CNAME", r.change(change(types.ChangeActionCreate, types.RRTypeA, "a."+r.domain, "10.0.0.1")), "InvalidChangeBatch")
 		r.refused("CNAME of the zone", r.change(change(types.ChangeActionCreate, types.RRTypeCname, r.domain, "one.example.com")), "InvalidChangeBatch")
 	}},
-	{"a record outside of the zone is refused", func(r *run) {
+	{name: "a record outside of the zone is refused", steps: func(r *run) {
 		r.refused("UPSERT", r.change(change(types.ChangeActionUpsert, types.RRTypeCname, "a.example.org", "one.example.com")), "InvalidChangeBatch")
 	}},
-	{"a change is PENDING, then INSYNC", func(r *run) {
+	{name: "a change is PENDING, then INSYNC", steps: func(r *run) {
 		out, err := r.consumer.route53.ChangeResourceRecordSets(r.ctx, &route53.ChangeResourceRecordSetsInput{HostedZoneId: &r.hostedZone, ChangeBatch: &types.ChangeBatch{
 			Changes: []types.Change{change(types.ChangeActionUpsert, types.RRTypeTxt, "t."+r.domain, `"x"`)}}})
 		r.ok("ChangeResourceRecordSets", err)

@@ -52,7 +52,7 @@ func codes(items []types.UnsuccessfulItem) []string {
 }
 
 var balancerCases = []contract{
-	{"a load balancer is found by its name and by its ARN", func(r *run) {
+	{name: "a load balancer is found by its name and by its ARN", steps: func(r *run) {
 		for _, in := range []*elb.DescribeLoadBalancersInput{{Names: []string{r.balancer.name}}, {LoadBalancerArns: []string{r.balancer.arn}}} {
 			out, err := r.provider.elb.DescribeLoadBalancers(r.ctx, in)
 			r.ok("DescribeLoadBalancers", err)
@@ -62,11 +62,11 @@ var balancerCases = []contract{
 			r.equal("zones", len(out.LoadBalancers[0].AvailabilityZones), 2)
 		}
 	}},
-	{"one unknown name fails the look-up of all load balancers", func(r *run) {
+	{name: "one unknown name fails the look-up of all load balancers", steps: func(r *run) {
 		_, err := r.provider.elb.DescribeLoadBalancers(r.ctx, &elb.DescribeLoadBalancersInput{Names: []string{r.balancer.name, "no-such"}})
 		r.refused("DescribeLoadBalancers", err, "LoadBalancerNotFound")
 	}},
-	{"load balancers come in pages", func(r *run) {
+	{name: "load balancers come in pages", steps: func(r *run) {
 		pages := elb.NewDescribeLoadBalancersPaginator(r.provider.elb, &elb.DescribeLoadBalancersInput{PageSize: aws.Int32(1)})
 		n := 0
 		for pages.HasMorePages() {
@@ -77,7 +77,7 @@ var balancerCases = []contract{
 		}
 		r.equal("at least two", n >= 2, true)
 	}},
-	{"a load balancer under an endpoint service cannot be deleted", func(r *run) {
+	{name: "a load balancer under an endpoint service cannot be deleted", steps: func(r *run) {
 		// https://github.com/cloud-custodian/cloud-custodian/issues/9921
 		r.service(false)
 		_, err := r.provider.elb.DeleteLoadBalancer(r.ctx, &elb.DeleteLoadBalancerInput{LoadBalancerArn: &r.balancer.arn})
@@ -86,7 +86,7 @@ var balancerCases = []contract{
 }
 
 var serviceCases = []contract{
-	{"the private DNS name of a service can be removed", func(r *run) {
+	{name: "the private DNS name of a service can be removed", steps: func(r *run) {
 		id, _ := r.service(false)
 		modify := func(in *ec2.ModifyVpcEndpointServiceConfigurationInput) string {
 			in.ServiceId = &id
@@ -98,13 +98,13 @@ var serviceCases = []contract{
 		r.equal("set", modify(&ec2.ModifyVpcEndpointServiceConfigurationInput{PrivateDnsName: aws.String("api.example.com")}), "api.example.com")
 		r.equal("removed", modify(&ec2.ModifyVpcEndpointServiceConfigurationInput{RemovePrivateDnsName: aws.Bool(true)}), "")
 	}},
-	{"a service has IPv4 alone, and cannot be without", func(r *run) {
+	{name: "a service has IPv4 alone, and cannot be without", steps: func(r *run) {
 		id, _ := r.service(false)
 		r.equal("IP address types", r.described(id).SupportedIpAddressTypes, []types.ServiceConnectivityType{types.ServiceConnectivityTypeIpv4})
 		_, err := r.provider.ec2.ModifyVpcEndpointServiceConfiguration(r.ctx, &ec2.ModifyVpcEndpointServiceConfigurationInput{ServiceId: &id, RemoveSupportedIpAddressTypes: []string{"ipv4"}})
 		r.refused("without", err, "InvalidParameter")
 	}},
-	{"a service has a name, the load balancer's zones and its tags", func(r *run) {
+	{name: "a service has a name, the load balancer's zones and its tags", steps: func(r *run) {
 		id, name := r.service(false)
 		s := r.described(id)
 		r.equal("name", name, "com.amazonaws.vpce."+region+"."+id)
@@ -114,7 +114,7 @@ var serviceCases = []contract{
 		r.equal("zones", len(s.AvailabilityZones), 2)
 		r.equal("tags", len(s.Tags), 1)
 	}},
-	{"a service shows the ids of its zones", func(r *run) {
+	{name: "a service shows the ids of its zones", steps: func(r *run) {
 		id, _ := r.service(false)
 		s := r.described(id)
 		subnets, err := r.consumer.ec2.DescribeSubnets(r.ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{r.a, r.b}})
@@ -127,12 +127,12 @@ var serviceCases = []contract{
 		slices.Sort(want)
 		r.equal("zone ids", got, want)
 	}},
-	{"a second service on one load balancer is refused", func(r *run) {
+	{name: "a second service on one load balancer is refused", steps: func(r *run) {
 		r.service(false)
 		_, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, r.serviceOn(false, r.balancer))
 		r.refused("CreateVpcEndpointServiceConfiguration", err, "InvalidParameter")
 	}},
-	{"a service needs acceptance unless told otherwise", func(r *run) {
+	{name: "a service needs acceptance unless told otherwise", steps: func(r *run) {
 		in := r.serviceOn(true, r.balancer)
 		in.AcceptanceRequired = nil
 		out, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, in)
@@ -140,7 +140,7 @@ var serviceCases = []contract{
 		r.later(func() { r.dropService(*out.ServiceConfiguration.ServiceId) })
 		r.equal("acceptance", aws.ToBool(out.ServiceConfiguration.AcceptanceRequired), true)
 	}},
-	{"a client token makes creating twice one service", func(r *run) {
+	{name: "a client token makes creating twice one service", steps: func(r *run) {
 		in := r.serviceOn(false, r.balancer)
 		in.ClientToken = aws.String(r.unique("token"))
 		first, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, in)
@@ -153,7 +153,7 @@ var serviceCases = []contract{
 		_, err = r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, in)
 		r.refused("the token with other parameters", err, "IdempotentParameterMismatch")
 	}},
-	{"services are found by name, id, state and tag", func(r *run) {
+	{name: "services are found by name, id, state and tag", steps: func(r *run) {
 		id, name := r.service(false)
 		other, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, &ec2.CreateVpcEndpointServiceConfigurationInput{
 			NetworkLoadBalancerArns: []string{r.balancer2.arn}, TagSpecifications: spec(types.ResourceTypeVpcEndpointService, "contract", "other")})
@@ -169,14 +169,14 @@ var serviceCases = []contract{
 			r.equal("found by "+*f[0].Name, ids, []string{id})
 		}
 	}},
-	{"an unknown service id is not found", func(r *run) {
+	{name: "an unknown service id is not found", steps: func(r *run) {
 		_, err := r.provider.ec2.DescribeVpcEndpointServiceConfigurations(r.ctx, &ec2.DescribeVpcEndpointServiceConfigurationsInput{ServiceIds: []string{"vpce-svc-0123456789abcdef0"}})
 		r.refused("DescribeVpcEndpointServiceConfigurations", err, "InvalidVpcEndpointServiceId.NotFound")
 		out, err := r.provider.ec2.DeleteVpcEndpointServiceConfigurations(r.ctx, &ec2.DeleteVpcEndpointServiceConfigurationsInput{ServiceIds: []string{"vpce-svc-0123456789abcdef0"}})
 		r.ok("DeleteVpcEndpointServiceConfigurations", err)
 		r.equal("unsuccessful", codes(out.Unsuccessful), []string{"InvalidVpcEndpointService.NotFound"})
 	}},
-	{"a service moves to another load balancer and changes its acceptance", func(r *run) {
+	{name: "a service moves to another load balancer and changes its acceptance", steps: func(r *run) {
 		id, _ := r.service(false)
 		_, err := r.provider.ec2.ModifyVpcEndpointServiceConfiguration(r.ctx, &ec2.ModifyVpcEndpointServiceConfigurationInput{
 			ServiceId: &id, AcceptanceRequired: aws.Bool(true), AddNetworkLoadBalancerArns: []string{r.balancer2.arn}, RemoveNetworkLoadBalancerArns: []string{r.balancer.arn}})
@@ -185,7 +185,7 @@ var serviceCases = []contract{
 		r.equal("load balancers", s.NetworkLoadBalancerArns, []string{r.balancer2.arn})
 		r.equal("acceptance", aws.ToBool(s.AcceptanceRequired), true)
 	}},
-	{"principals are added and removed, and doing it twice is no error", func(r *run) {
+	{name: "principals are added and removed, and doing it twice is no error", steps: func(r *run) {
 		id, _ := r.service(false)
 		role := "arn:aws:iam::" + r.consumer.account + ":root"
 		modify := func(add, remove []string) error {
@@ -207,7 +207,7 @@ var serviceCases = []contract{
 		r.ok("exchange", modify([]string{"arn:aws:iam::" + r.provider.account + ":root"}, list()))
 		r.equal("principals", list(), []string{"arn:aws:iam::" + r.provider.account + ":root"})
 	}},
-	{"a principal that is no ARN of a user, role or account is refused", func(r *run) {
+	{name: "a principal that is no ARN of a user, role or account is refused", steps: func(r *run) {
 		// https://github.com/hashicorp/terraform-provider-aws/issues/16657
 		id, _ := r.service(false)
 		for _, arn := range []string{"someone", "arn:aws:sts::" + r.consumer.account + ":assumed-role/role/session"} {
@@ -215,7 +215,7 @@ var serviceCases = []contract{
 			r.refused(arn, err, "InvalidPrincipal")
 		}
 	}},
-	{"a service without endpoints is deleted", func(r *run) {
+	{name: "a service without endpoints is deleted", steps: func(r *run) {
 		id, _ := r.service(false)
 		out, err := r.provider.ec2.DeleteVpcEndpointServiceConfigurations(r.ctx, &ec2.DeleteVpcEndpointServiceConfigurationsInput{ServiceIds: []string{id}})
 		r.ok("DeleteVpcEndpointServiceConfigurations", err)

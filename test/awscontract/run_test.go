@@ -7,19 +7,25 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 // contract is one thing that AWS does.
 type contract struct {
 	name  string
 	steps func(*run)
+	// rule is the rule of package awsrules that the case is about, if there is one.
+	rule *awsrules.Rule
 }
 
 func TestContract(t *testing.T) {
@@ -28,6 +34,11 @@ func TestContract(t *testing.T) {
 			unused := differences(b.name())
 			for _, c := range slices.Concat(networkCases, groupCases, balancerCases, serviceCases, endpointCases, connectionCases, recordCases, objectCases, identityCases, modelCases) {
 				t.Run(c.name, func(t *testing.T) {
+					if c.rule != nil {
+						if reason := b.lacks(c.rule); reason != "" {
+							t.Skip(reason)
+						}
+					}
 					known := unused[c.name]
 					delete(unused, c.name)
 					differs, broken := do(t, b, c)
@@ -136,6 +147,30 @@ func do(t *testing.T, b bed, c contract) (differs []string, broken bool) {
 	return r.differs, r.broken
 }
 
+// throttledRetryer repeats what AWS throttles, and nothing else.
+type throttledRetryer struct{ pause func() time.Duration }
+
+func (*throttledRetryer) IsErrorRetryable(err error) bool {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	_, throttled := retry.DefaultThrottleErrorCodes[api.ErrorCode()]
+	return throttled
+}
+
+func (*throttledRetryer) MaxAttempts() int { return 30 }
+
+func (t *throttledRetryer) RetryDelay(int, error) (time.Duration, error) { return t.pause(), nil }
+
+func (*throttledRetryer) GetRetryToken(context.Context, error) (func(error) error, error) {
+	return func(error) error { return nil }, nil
+}
+
+func (*throttledRetryer) GetInitialToken() func(error) error {
+	return func(error) error { return nil }
+}
+
 // heard notes whether a call had an answer of AWS.
 func (r *run) heard(err error) {
 	var api smithy.APIError
@@ -180,6 +215,23 @@ func (r *run) refusedByModel(what string, err error, name string) {
 	r.refused(what, err, code)
 	r.invalid = append(r.invalid, name)
 }
+
+// refusedBy wants the refusal of a rule: its code, and each part of its message that is the same for all names.
+func (r *run) refusedBy(id, what string, err error) {
+	rule := awsrules.Get(id)
+	r.refused(what, err, rule.Code)
+	var api smithy.APIError
+	if !errors.As(err, &api) || api.ErrorCode() != rule.Code {
+		return
+	}
+	for _, part := range placeholder.Split(rule.Message, -1) {
+		if !strings.Contains(api.ErrorMessage(), part) {
+			r.differ("%s: %q does not contain %q", what, api.ErrorMessage(), part)
+		}
+	}
+}
+
+var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
 // equal wants a value.
 func (r *run) equal(what string, got, want any) {

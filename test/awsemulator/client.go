@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
 )
 
 // NewAccount gives an account id that nobody has used on this emulator. Tests call Account.
@@ -178,8 +179,11 @@ func (e *Emulator) ClearFaults(ctx context.Context) error {
 }
 
 // Delays is how long things take. The names are endpoint, loadBalancer, instance,
-// natGateway and resourceShare with .create or .delete, route53.change, and visibility:
-// how long a new EC2 resource is not found by Describe calls yet.
+// natGateway and resourceShare with .create or .delete, route53.change, route53.processing:
+// how long a change of records excludes others, s3.publicAccess: how long the former public
+// access block of a bucket holds for policies, visibility: how
+// long a new EC2 resource is not found by Describe calls yet, and iam.visibility: how long
+// a new role is no principal and a new instance profile is not found by EC2 yet.
 type Delays map[string]time.Duration
 
 // SetDelays changes delays; they hold at once, for everything.
@@ -195,6 +199,26 @@ func (e *Emulator) SetDelays(ctx context.Context, delays Delays) error {
 // than asked for at any time, so a program that reads one page only must fail.
 func (e *Emulator) SetPageSize(ctx context.Context, account string, n int) error {
 	return e.post(ctx, "pages", map[string]any{"account": account, "size": n})
+}
+
+// Enforce enables or disables a rule of package awsrules, for all accounts.
+func (e *Emulator) Enforce(ctx context.Context, rule string, enforce bool) error {
+	return e.post(ctx, "rules", map[string]bool{rule: enforce})
+}
+
+// RaiseQuota requests an increase of a quota, such as vpc L-F678F1CE, which the emulator grants at once.
+func (e *Emulator) RaiseQuota(ctx context.Context, account, service, code string, value float64) error {
+	_, err := servicequotas.NewFromConfig(e.Config(account)).RequestServiceQuotaIncrease(ctx, &servicequotas.RequestServiceQuotaIncreaseInput{
+		ServiceCode: aws.String(service), QuotaCode: aws.String(code), DesiredValue: aws.Float64(value)})
+	if err != nil {
+		return fmt.Errorf("raising quota %s of account %s: %w", code, account, err)
+	}
+	return nil
+}
+
+// AddPlacements lets an account have placement groups, by their names, and capacity reservations, by their ids.
+func (e *Emulator) AddPlacements(ctx context.Context, account string, placements ...string) error {
+	return e.post(ctx, "placements", map[string][]string{account: placements})
 }
 
 // Hold keeps an endpoint, a NAT gateway or (by ARN) a load balancer in a state such as

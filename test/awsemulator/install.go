@@ -12,6 +12,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/venv/venv"
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 //go:embed requirements.txt commandline.txt emulator/*.py
@@ -76,8 +77,11 @@ func installSource(root string) (string, error) {
 	}
 	hash := sha256.New()
 	content := map[string][]byte{}
-	for _, name := range names {
-		if content[name], err = files.ReadFile(name); err != nil {
+	const rules = "emulator/rules.json"
+	for _, name := range append(names, rules) {
+		if name == rules {
+			content[name] = awsrules.JSON
+		} else if content[name], err = files.ReadFile(name); err != nil {
 			return "", err
 		}
 		fmt.Fprintf(hash, "%s %d\n%s", name, len(content[name]), content[name])

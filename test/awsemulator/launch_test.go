@@ -129,6 +129,7 @@ func TestWhatAnInstanceHadIsFreeWhenItIsGone(t *testing.T) {
 
 func TestHowAnInstanceIsPaidForAndPlacedCanBeSeen(t *testing.T) {
 	a := newAccount(t)
+	must(t, emulator.AddPlacements(t.Context(), a.id, "cr-1"))
 	subnet, group := a.subnet(t, "10.0.0.0/24", 0), a.securityGroup(t, "node")
 	for sentence, c := range map[string]struct {
 		ask   func(*ec2.RunInstancesInput)

@@ -15,28 +15,40 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // seeder makes the resources of one cluster in one account.
 type seeder struct {
-	ec2       *ec2.Client
-	iam       *iam.Client
-	s3        *s3.Client
+	ec2 *ec2.Client
+	iam *iam.Client
+	s3  *s3.Client
+	// raise requests an increase of a quota: a test may have more clusters in an account than a customer has in a new one.
+	raise     func(ctx context.Context, service, code string) error
 	region    string
 	clusterID string
 }
 
 func (e *Emulator) seeder(account, clusterID string) *seeder {
 	config := e.Config(account)
+	config.RetryMaxAttempts = 10 // EC2 takes few requests for instances at once
 	return &seeder{
-		ec2:       ec2.NewFromConfig(config),
-		iam:       iam.NewFromConfig(config),
-		s3:        s3.NewFromConfig(config),
+		ec2: ec2.NewFromConfig(config),
+		iam: iam.NewFromConfig(config),
+		s3:  s3.NewFromConfig(config),
+		raise: func(ctx context.Context, service, code string) error {
+			return e.RaiseQuota(ctx, account, service, code, 1000)
+		},
 		region:    e.region,
 		clusterID: clusterID,
 	}
+}
+
+func isCode(err error, code string) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == code
 }
 
 type zone struct{ name, id string }
@@ -69,10 +81,17 @@ func (s *seeder) zones(ctx context.Context, ids []string, count int) ([]zone, er
 
 // vpc makes a VPC with what the controllers read of it: DNS names, and DHCP options.
 func (s *seeder) vpc(ctx context.Context, cidr string) (string, error) {
-	made, err := s.ec2.CreateVpc(ctx, &ec2.CreateVpcInput{
+	in := &ec2.CreateVpcInput{
 		CidrBlock:         aws.String(cidr),
 		TagSpecifications: s.tags(ec2types.ResourceTypeVpc, s.clusterID+"-vpc"),
-	})
+	}
+	made, err := s.ec2.CreateVpc(ctx, in)
+	if isCode(err, "VpcLimitExceeded") {
+		if err := s.raise(ctx, "vpc", "L-F678F1CE"); err != nil {
+			return "", err
+		}
+		made, err = s.ec2.CreateVpc(ctx, in)
+	}
 	if err != nil {
 		return "", fmt.Errorf("making a VPC: %w", err)
 	}
@@ -196,8 +215,9 @@ func (s *seeder) publicBucket(ctx context.Context, bucket string) error {
 		return err
 	}
 	_, createErr := s.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(bucket)})
+	_, blockErr := s.s3.DeletePublicAccessBlock(ctx, &s3.DeletePublicAccessBlockInput{Bucket: aws.String(bucket)})
 	_, policyErr := s.s3.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: aws.String(bucket), Policy: aws.String(string(policy))})
-	if err := errors.Join(createErr, policyErr); err != nil {
+	if err := errors.Join(createErr, blockErr, policyErr); err != nil {
 		return fmt.Errorf("making public bucket %s: %w", bucket, err)
 	}
 	return nil
@@ -228,6 +248,12 @@ func (s *seeder) tags(kind ec2types.ResourceType, name string) []ec2types.TagSpe
 // nat gives private subnets a way to the internet: a NAT gateway in a public subnet.
 func (s *seeder) nat(ctx context.Context, vpc string, public Subnet, private []Subnet) error {
 	address, err := s.ec2.AllocateAddress(ctx, &ec2.AllocateAddressInput{Domain: ec2types.DomainTypeVpc})
+	if isCode(err, "AddressLimitExceeded") {
+		if err := s.raise(ctx, "ec2", "L-0263D0A3"); err != nil {
+			return err
+		}
+		address, err = s.ec2.AllocateAddress(ctx, &ec2.AllocateAddressInput{Domain: ec2types.DomainTypeVpc})
+	}
 	if err != nil {
 		return fmt.Errorf("allocating an address: %w", err)
 	}

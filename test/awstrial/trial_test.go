@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-const domain = "example.com"
+const domain = "clusters.example.com" // Route 53 refuses a zone of example.com itself
 
 // management is an API server that is both the management cluster and the hosted cluster, with a stand-in for what runs in them.
 type management struct {

@@ -78,7 +78,7 @@ func infrastructureTask(ctx context.Context, t *taskRun) error {
 func measureInfrastructure(ctx context.Context, emulator *awsemulator.Emulator) (infrastructureTime, error) {
 	account := emulator.NewAccount()
 	cfg := emulator.Config(account)
-	_, err := route53.NewFromConfig(cfg).CreateHostedZone(ctx, &route53.CreateHostedZoneInput{Name: aws.String("example.com"), CallerReference: aws.String(account)})
+	_, err := route53.NewFromConfig(cfg).CreateHostedZone(ctx, &route53.CreateHostedZoneInput{Name: aws.String("clusters.example.com"), CallerReference: aws.String(account)})
 	if err != nil {
 		return infrastructureTime{}, err
 	}
@@ -102,7 +102,7 @@ func measureInfrastructure(ctx context.Context, emulator *awsemulator.Emulator) 
 	})
 	cfg = awsgraph.Limited(cfg)
 	network := infra.Spec{
-		InfraID: "bench", Name: "bench", Region: cfg.Region, BaseDomain: "example.com", VPCCIDR: netip.MustParsePrefix("10.0.0.0/16"),
+		InfraID: "bench", Name: "bench", Region: cfg.Region, BaseDomain: "clusters.example.com", VPCCIDR: netip.MustParsePrefix("10.0.0.0/16"),
 		Zones: []string{"us-east-1a", "us-east-1b", "us-east-1c"},
 	}
 	state, err := resourcegraph.NewState(nil, func([]byte) error { return nil })

@@ -30,6 +30,7 @@ type Cloud struct {
 	expected []string // requests that the service models may refuse, by ExpectRefused
 	refused  []string // requests that they have refused
 	complain func(format string, args ...any)
+	tokens   map[tokenKey]tokens // of requests; nil without a limit
 }
 
 // Delays says how long AWS takes to do what it does behind the caller's back.

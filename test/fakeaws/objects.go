@@ -16,11 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 func init() {
 	register(S3,
-		write("PutObject", (*request).putObject, "Bucket", "Key", "Body", "ContentType", "CacheControl", "ContentLength", "ContentMD5", "ChecksumAlgorithm", "ChecksumCRC32", "ChecksumSHA256", "Metadata", "IfMatch", "IfNoneMatch"),
+		write("PutObject", (*request).putObject, "ACL", "Bucket", "Key", "Body", "ContentType", "CacheControl", "ContentLength", "ContentMD5", "ChecksumAlgorithm", "ChecksumCRC32", "ChecksumSHA256", "Metadata", "IfMatch", "IfNoneMatch"),
 		read("GetObject", (*request).getObject, "Bucket", "Key", "ChecksumMode"),
 		read("HeadObject", (*request).headObject, "Bucket", "Key", "ChecksumMode"),
 		read("HeadBucket", (*request).headBucket, "Bucket"),
@@ -95,6 +97,10 @@ func (q *request) putObject(in *s3.PutObjectInput) (*s3.PutObjectOutput, error) 
 	b, err := q.bucket(in.Bucket)
 	if err != nil {
 		return nil, err
+	}
+	if in.ACL != "" && in.ACL != types.ObjectCannedACLBucketOwnerFullControl {
+		rule := awsrules.Get("s3-access-control-lists")
+		return nil, refused(http.StatusBadRequest, rule.Code, rule.Text(*in.Bucket))
 	}
 	old := b.objects[*in.Key]
 	switch {

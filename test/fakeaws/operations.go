@@ -73,6 +73,16 @@ func write[I, O any](name string, serve func(*request, *I) (*O, error), fields .
 	return op
 }
 
+// Serves is true if the fake serves an operation of a service.
+func Serves(service, name string) bool {
+	for _, op := range operations {
+		if op.service == service && op.name == name {
+			return true
+		}
+	}
+	return false
+}
+
 func operationOf(in any) *operation {
 	if in == nil {
 		return nil

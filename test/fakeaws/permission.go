@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 // permission is what a rule lets through. Two rules of a group never have the
@@ -60,8 +62,8 @@ func (q *request) parse(in []types.IpPermission, egress bool) ([]described, erro
 		}
 	}
 	for _, d := range out {
-		if d.description != nil && !groupText.MatchString(*d.description) {
-			return nil, ec2Error("InvalidParameterValue", "Invalid rule description. Valid descriptions are strings less than 256 characters from the following set:  a-zA-Z0-9. _-:/()#,@[]+=&;{}!$*")
+		if rule := awsrules.Get("ec2-rule-description"); d.description != nil && !rule.Matches(*d.description) {
+			return nil, ec2Error(rule.Code, rule.Text(*d.description))
 		}
 	}
 	if len(out) == 0 {

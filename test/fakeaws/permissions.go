@@ -2,10 +2,13 @@ package fakeaws
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 func init() {
@@ -57,6 +60,16 @@ func (s *service) allows(who *identity) bool {
 	return false
 }
 
+// exists is false for a role that its account does not have. The fake has no users, and an account has all roles until a test adds one.
+func (c *Cloud) exists(arn string) bool {
+	m := principalARN.FindStringSubmatch(arn)
+	account := c.accounts[m[2]]
+	if account == nil || len(account.roles) == 0 || m[4] != "role" {
+		return true
+	}
+	return account.roles[arn[strings.LastIndex(arn, "/")+1:]] != nil
+}
+
 // modifyPermissions is all or nothing; adding what is there and removing what is not is fine.
 func (q *request) modifyPermissions(in *ec2.ModifyVpcEndpointServicePermissionsInput) (*ec2.ModifyVpcEndpointServicePermissionsOutput, error) {
 	s, err := q.region.services.find(q, *in.ServiceId)
@@ -66,6 +79,9 @@ func (q *request) modifyPermissions(in *ec2.ModifyVpcEndpointServicePermissionsI
 	for _, arn := range in.AddAllowedPrincipals {
 		if !principalARN.MatchString(arn) {
 			return nil, ec2Error("InvalidPrincipal", "Invalid Principal: '"+arn+"'")
+		}
+		if rule := awsrules.Get("privatelink-principal"); !q.cloud.exists(arn) {
+			return nil, ec2Error(rule.Code, rule.Text(arn))
 		}
 	}
 	out := &ec2.ModifyVpcEndpointServicePermissionsOutput{ReturnValue: aws.Bool(true)}

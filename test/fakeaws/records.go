@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 func init() {
@@ -163,6 +166,8 @@ func (z *hostedZone) apply(action types.ChangeAction, key recordKey, r types.Res
 		return ""
 	case action == types.ChangeActionCreate && exists:
 		return "Tried to create " + what + " but it already exists"
+	case !hasAddresses(r):
+		return strings.Trim(awsrules.Get(addressRules[key.kind]).Text(key.name), "[]")
 	case key.kind == types.RRTypeCname && key.name == z.name:
 		return fmt.Sprintf("RRSet of type CNAME with DNS name %s is not permitted at apex in zone %s", key.name, z.name)
 	case key.kind == types.RRTypeCname && len(r.ResourceRecords) > 1:
@@ -172,6 +177,20 @@ func (z *hostedZone) apply(action types.ChangeAction, key recordKey, r types.Res
 	}
 	z.put(r)
 	return ""
+}
+
+// addressRules are the rules of records whose values are addresses.
+var addressRules = map[types.RRType]string{types.RRTypeA: "route53-address", types.RRTypeAaaa: "route53-ipv6-address"}
+
+// hasAddresses is false for a record of addresses that has another value.
+func hasAddresses(r types.ResourceRecordSet) bool {
+	if addressRules[r.Type] == "" {
+		return true
+	}
+	return !slices.ContainsFunc(valuesOf(r), func(value string) bool {
+		address, err := netip.ParseAddr(value)
+		return err != nil || address.Is4() != (r.Type == types.RRTypeA)
+	})
 }
 
 // conflicts: a CNAME shares its name with nothing.

@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 var ruleKind = declare[*rule]("sgr", "security-group-rule", "InvalidSecurityGroupRuleId.NotFound")
@@ -32,9 +34,6 @@ type rule struct {
 	owner       string
 	description string
 }
-
-// maxRules is the quota of rules per group and direction.
-const maxRules = 60
 
 var ruleAttributes = attributes[*rule]{
 	"group-id":               one(func(r *rule) string { return r.parent.id }),
@@ -128,8 +127,8 @@ func (q *request) authorize(groupID *string, in []types.IpPermission, specs []ty
 			n++
 		}
 	}
-	if n > maxRules {
-		return nil, ec2Error("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
+	if rule := awsrules.Get("ec2-rules-per-group"); n > int(rule.Limit) {
+		return nil, ec2Error(rule.Code, rule.Text(g.id))
 	}
 	for i, d := range add {
 		if slices.ContainsFunc(add[:i], func(o described) bool { return o.permission == d.permission }) {

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 var groupKind = declare[*securityGroup]("sg", "security-group", "InvalidGroup.NotFound")
@@ -77,8 +79,8 @@ func (q *request) createGroup(in *ec2.CreateSecurityGroupInput) (*ec2.CreateSecu
 	if name == "" || !groupText.MatchString(name) || len(name) > 2 && name[:3] == "sg-" {
 		return nil, ec2Error("InvalidParameterValue", "Value ("+name+") for parameter GroupName is invalid.")
 	}
-	if description == "" || !groupText.MatchString(description) {
-		return nil, ec2Error("InvalidParameterValue", "Value ("+description+") for parameter GroupDescription is invalid.")
+	if rule := awsrules.Get("ec2-group-description"); description == "" || !rule.Matches(description) {
+		return nil, ec2Error(rule.Code, rule.Text(description))
 	}
 	for _, g := range q.region.groups.order {
 		if g.vpc == v.id && g.name == name {

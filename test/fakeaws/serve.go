@@ -97,6 +97,11 @@ func (c *Cloud) serve(ctx context.Context, key string) (any, error) {
 		q.region = q.account.region(awsmiddleware.GetRegion(ctx))
 	}
 	rec := c.record(op, q, awsmiddleware.GetRegion(ctx))
+	if denied == nil {
+		if err := c.takeToken(op, q); err != nil {
+			return nil, rec.failed(c.respond(err))
+		}
+	}
 	fault := c.strike(op, q)
 	if fault != nil && fault.Kind != AnswerLost {
 		return nil, rec.failed(fault.Kind.refusal(ctx, op.service, q))

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 var serviceKind = declare[*service]("vpce-svc", "vpc-endpoint-service", "InvalidVpcEndpointServiceId.NotFound")
@@ -115,7 +117,8 @@ func (q *request) checkBalancers(s *service, arns []string) error {
 		case lb.seed.Type != "network":
 			return ec2Error("InvalidParameter", "The load balancer '"+arn+"' is not a network load balancer")
 		case lb.state(q) != "active":
-			return ec2Error("InvalidParameter", "The load balancer '"+arn+"' is not active")
+			rule := awsrules.Get("privatelink-load-balancer-active")
+			return ec2Error(rule.Code, rule.Text(arn))
 		}
 		if other := q.region.serviceOn(arn); other != nil && other != s {
 			return ec2Error("InvalidParameter", "The load balancers '"+arn+"' are already associated with another VPC Endpoint Service Configuration")

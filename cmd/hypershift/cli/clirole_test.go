@@ -10,6 +10,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/commandlinerole"
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
 func createCLIRole(more ...string) []string {
@@ -60,8 +61,10 @@ func TestRoleOfTheCommandLineTrustsTheAccountOrThoseThatAreNamed(t *testing.T) {
 	if got := trust(); !strings.Contains(got, `"AWS":"arn:aws:iam::`+u.account+`:root"`) {
 		t.Errorf("trust policy %s", got)
 	}
-	u.must(createCLIRole("--trusted-arn", "arn:aws:iam::222222222222:role/support", "--commands", "doctor")...)
-	if got := trust(); !strings.Contains(got, `"AWS":"arn:aws:iam::222222222222:role/support"`) {
+	support, err := emulator.Role(t.Context(), emulator.NewAccount(), "support", awsemulator.TrustRole("arn:aws:iam::"+u.account+":root"))
+	u.try(err)
+	u.must(createCLIRole("--trusted-arn", support, "--commands", "doctor")...)
+	if got := trust(); !strings.Contains(got, `"AWS":"`+support+`"`) {
 		t.Errorf("trust policy %s", got)
 	}
 	policy, err := awsiam.NewFromConfig(emulator.Config(u.account)).GetRolePolicy(t.Context(), &awsiam.GetRolePolicyInput{RoleName: aws.String("hypershift-cli-demo-x7k2p"), PolicyName: aws.String("hypershift")})

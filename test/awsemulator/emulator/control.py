@@ -8,6 +8,7 @@ GET  network               the network of all accounts, as topology.py describes
 GET  faults?account=ID     the faults for that account alone that no call has used up
 GET  delays                the delays, in seconds
 POST delays                change some
+POST rules                 {id: false}: do not enforce a rule of the table, or enforce one that is off
 POST faults                add one fault, or a list
 POST forgive?account=ID    remove the faults that are for that account alone
 POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load
@@ -18,6 +19,7 @@ POST refused?account=ID    take the requests of one account that the service mod
 POST zones                 {account: {zone name: zone id}}
 POST organizations         {"accounts": [...], "sharing": true}: accounts in one organization, whose
                            sharing with Resource Access Manager is enabled or not
+POST placements            {account: [...]}: names of placement groups and ids of capacity reservations
 POST consoles              {instance id: file}: what the instance has written on its console
 POST issuers               {host: bucket[/prefix]} of issuers that are not S3 URLs themselves
 POST reset                 forget everything but those requests
@@ -38,13 +40,18 @@ from moto.iam.models import iam_backends
 
 from . import (
     calllog,
+    consistency,
     faults,
     idempotency,
     instances,
+    launch,
     leftovers,
+    limits,
     models,
     paging,
+    quotas,
     route53,
+    rules,
     sharing,
     states,
     topology,
@@ -92,6 +99,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
             return json.dumps(states.delays)
         case "POST", "delays":
             states.set_delays(body)
+        case "POST", "rules":
+            rules.switch(body)
         case "POST", "faults":
             for fault in body if isinstance(body, list) else [body]:
                 faults.add(fault)
@@ -108,6 +117,9 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
                 zones.choose(account, ids)
         case "POST", "organizations":
             sharing.organize(body["accounts"], body["sharing"])
+        case "POST", "placements":
+            for account, names in body.items():
+                launch.know(account, names)
         case "POST", "consoles":
             instances.set_consoles(body)
         case "POST", "issuers":
@@ -126,7 +138,9 @@ def _reset(only: str) -> None:
         _RESETS[only]()
         return
     BackendDict.reset()
-    modules = idempotency, instances, paging, route53, sharing, webidentity, zones
+    modules = (
+        consistency, idempotency, instances, launch, limits, paging, quotas, route53, rules, sharing, webidentity, zones,
+    )  # fmt: skip
     for forget in (*_RESETS.values(), *(module.reset for module in modules)):
         forget()
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import accounts, calllog, faults, models, permissions, wire
+from . import accounts, calllog, faults, limits, models, permissions, wire
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
@@ -44,7 +44,8 @@ class FrontDoor:
         request = wire.read(environ)
         caller = accounts.find(request.access_key) if request.access_key else None
         account = caller.account if caller else _account_of_role(request.params.get("RoleArn", ""))
-        fault = faults.take(request, account)
+        throttled = limits.refusal(request, account) if caller else None
+        fault = None if throttled else faults.take(request, account)
         broken = fault is not None and fault.kind in _BEFORE + _AFTER
 
         answer: _Answer | None = None
@@ -52,6 +53,8 @@ class FrontDoor:
             time.sleep(fault.seconds)
         if request.access_key and caller is None:
             answer = _refuse(request, *_unknown_key(request), "The AWS access key id is not known here")
+        elif throttled:
+            answer = _refuse(request, 503 if request.service == "ec2" else 400, *throttled)
         elif wrong := models.judge(request, environ):
             answer = _refuse(request, *wrong)
             models.remember(
@@ -62,7 +65,8 @@ class FrontDoor:
         elif fault is not None and fault.kind not in (*_BEFORE, *_AFTER, "latency"):
             answer = _refuse(request, *fault.answer(request), fault.message or "A fault was asked for")
         elif fault is None or fault.kind not in _BEFORE:
-            answer = self._ask_moto(environ, request)
+            with limits.change(request) as refused:
+                answer = _refuse(request, 400, *refused) if refused else self._ask_moto(environ, request)
 
         calllog.record(
             calllog.Call(

@@ -14,11 +14,9 @@ from moto.ec2.responses import EC2Response
 from moto.iam.models import iam_backends
 from moto.moto_api._internal import mock_random
 
-from . import idempotency, instances
+from . import iam, idempotency, instances, rules
 from .errors import refuse
 from .patching import wrap
-
-_USER_DATA_LIMIT = 16384  # bytes, before base64
 
 
 @wrap(EC2Response, "run_instances")
@@ -27,6 +25,10 @@ def _run_instances(original: Any, self: EC2Response) -> Any:
     _check_image_and_type(self)
     _check_profile(self)
     _check_user_data(self)
+    _check_interfaces(self)
+    _check_volumes(self)
+    _check_placement(self)
+    _check_metadata(self)
     answer = original(self)
     for instance in answer.result.instances:
         _keep_placement(self, instance)
@@ -72,6 +74,9 @@ def _check_image_and_type(request: EC2Response) -> None:
 def _check_profile(request: EC2Response) -> None:
     profiles = iam_backends[request.current_account]["aws"].instance_profiles.values()
     name, arn = request._get_param("IamInstanceProfile.Name"), request._get_param("IamInstanceProfile.Arn")
+    for profile in profiles:
+        if (name and profile.name == name) or (arn and profile.arn == arn):
+            iam.check_profile(profile)
     if name and not any(profile.name == name for profile in profiles):
         raise refuse(
             "InvalidParameterValue",
@@ -86,8 +91,76 @@ def _check_profile(request: EC2Response) -> None:
 
 def _check_user_data(request: EC2Response) -> None:
     encoded = request._get_param("UserData") or ""
-    if len(encoded) * 3 // 4 - encoded.count("=") > _USER_DATA_LIMIT:
-        raise refuse("InvalidParameterValue", f"User data is limited to {_USER_DATA_LIMIT} bytes")
+    rules.at_most("ec2-user-data", len(encoded) * 3 // 4 - encoded.count("="))
+
+
+def _check_interfaces(request: EC2Response) -> None:
+    backend: EC2Backend = request.ec2_backend
+    interfaces = request._get_param("NetworkInterfaces", [])
+    kind = request._get_param("InstanceType") or "m1.small"
+    most = INSTANCE_TYPES[kind]["NetworkInfo"]["MaximumNetworkInterfaces"]
+    if len(interfaces) > most:
+        rules.refuse("ec2-interfaces-per-instance", kind)
+    default = {"SubnetId": request._get_param("SubnetId"), "Groups": request._get_param("SecurityGroupIds", [])}
+    for interface in [default, *interfaces]:
+        groups = interface.get("Groups") or interface.get("SecurityGroupIds") or []
+        if not groups or not interface.get("SubnetId"):
+            continue
+        subnet = backend.get_subnet(interface["SubnetId"])
+        for group_id in groups:
+            group = backend.get_security_group_from_id(group_id)
+            if group is not None and group.vpc_id != subnet.vpc_id:
+                rules.refuse("ec2-group-of-another-vpc", f"{group_id} and subnet {subnet.id}")
+
+
+def _check_volumes(request: EC2Response) -> None:
+    image = next(iter(request.ec2_backend.describe_images(ami_ids=[request._get_param("ImageId")])), None)
+    for mapping in request._get_param("BlockDeviceMappings", []):
+        volume = mapping.get("Ebs") or {}
+        root = image is not None and mapping.get("DeviceName") == image.root_device_name
+        size = int(volume.get("VolumeSize") or rules.limit("ec2-root-volume-size"))
+        if root and size < rules.limit("ec2-root-volume-size"):
+            rules.refuse("ec2-root-volume-size", size)
+        if volume.get("VolumeType") != "gp3":
+            continue
+        iops, throughput = int(volume.get("Iops") or 0), int(volume.get("Throughput") or 0)
+        if iops / size > rules.limit("ec2-gp3-iops"):
+            rules.refuse("ec2-gp3-iops", f"{iops / size:.6f}")
+        ratio = throughput / (iops or 3000)
+        if ratio > rules.limit("ec2-gp3-throughput"):
+            rules.refuse("ec2-gp3-throughput", f"{ratio:.6f}")
+
+
+def _check_placement(request: EC2Response) -> None:
+    # The emulator has no placement groups and no capacity reservations, apart from those that a test has added.
+    known = _known.get(request.current_account, set())
+    group = request._get_param("Placement.GroupName")
+    if group and group not in known:
+        rules.refuse("ec2-placement-group", group)
+    target = request._get_param("CapacityReservationSpecification.CapacityReservationTarget", {})
+    reservation = target.get("CapacityReservationId")
+    if reservation and reservation not in known:
+        rules.refuse("ec2-capacity-reservation", reservation)
+
+
+def _check_metadata(request: EC2Response) -> None:
+    limit = request._get_param("MetadataOptions.HttpPutResponseHopLimit")
+    if limit is not None:
+        rules.match("ec2-metadata-hop-limit", str(limit))
+
+
+# Names of placement groups and ids of capacity reservations, by account.
+_known: dict[str, set[str]] = {}
+
+
+def know(account: str, names: list[str]) -> None:
+    """Let an account have placement groups and capacity reservations."""
+    _known.setdefault(account, set()).update(names)
+
+
+def reset() -> None:
+    """Forget placement groups and capacity reservations."""
+    _known.clear()
 
 
 def _keep_placement(request: EC2Response, instance: Any) -> None:

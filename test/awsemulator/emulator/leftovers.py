@@ -88,7 +88,8 @@ def _ec2(backend: EC2Backend) -> Iterator[dict[str, str]]:
             if instance.state != "terminated":
                 yield item("instance", instance, "", instance.state)
     for eni in backend.enis.values():
-        if eni.instance is None or eni.instance.state != "terminated":
+        leaving = "_leaves" in eni.__dict__  # AWS deletes it, after its load balancer
+        if not leaving and (eni.instance is None or eni.instance.state != "terminated"):
             yield item("network-interface", eni, eni.description)
     yield from (item("launch-template", t, t.name) for t in backend.launch_templates.values())
     yield from (item("volume", v, "", v.status) for v in backend.volumes.values())

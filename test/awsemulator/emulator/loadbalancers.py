@@ -16,6 +16,7 @@ from moto.elbv2.models import ELBv2Backend, FakeLoadBalancer
 from moto.elbv2.responses import ELBV2Response
 from moto.moto_api._internal import mock_random
 
+from . import quotas, rules, states
 from .patching import wrap
 
 _MOST_NAMES = 20
@@ -23,6 +24,11 @@ _MOST_NAMES = 20
 
 @wrap(ELBv2Backend, "create_load_balancer")
 def _create(original: Any, self: ELBv2Backend, name: str, *args: Any, **kwargs: Any) -> FakeLoadBalancer:
+    if name.startswith("internal-"):
+        rules.refuse("elb-load-balancer-prefix", name)
+    if kwargs.get("loadbalancer_type") == "network":
+        networks = [b for b in self.load_balancers.values() if "loadbalancer/net/" in b.arn]
+        quotas.at_most("elb-network-load-balancers", self.account_id, len(networks) + 1)
     # moto compares ARNs, which differ by a random part.
     if any(balancer.name == name for balancer in self.load_balancers.values()):
         raise DuplicateLoadBalancerName()
@@ -54,6 +60,7 @@ def _make_network(backend: ELBv2Backend, balancer: FakeLoadBalancer) -> None:
         eni.interface_type = "network_load_balancer"
         eni.requester_managed = True
         eni._group_set = []
+        eni.__dict__["_public"] = balancer.scheme == "internet-facing"
 
 
 @wrap(ELBv2Backend, "describe_load_balancers")
@@ -82,8 +89,10 @@ def _delete(original: Any, self: ELBV2Response) -> ActionResult:
     balancer = self.elbv2_backend.load_balancers.get(arn)
     answer: ActionResult = original(self)
     if balancer is not None:
+        # The interfaces stay for a while, and with them what they use: subnets, security groups, the internet gateway.
         for eni in [e for e in ec2.enis.values() if e.description == _interface_of(balancer)]:
-            del ec2.enis[eni.id]
+            eni.__dict__["_leaves"] = states.Timer("loadBalancer.delete")
+    states.sweep()
     return answer
 
 

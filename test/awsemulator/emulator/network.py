@@ -17,7 +17,7 @@ from moto.ec2.models.vpcs import VPC
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import generic_filter
 
-from . import idempotency
+from . import idempotency, quotas, rules, states
 from .errors import refuse
 from .patching import wrap
 from .sharing import interfaces_in
@@ -88,6 +88,85 @@ def _init_nat_gateway(original: Any, self: NatGateway, *args: Any, **kwargs: Any
     self._eni.interface_type = "nat_gateway"
     self._eni.requester_managed = True
     self._eni.description = f"Interface for NAT Gateway {self.id}"
+    backend: EC2Backend = self.ec2_backend
+    attached = any(getattr(gateway.vpc, "id", "") == self.vpc_id for gateway in backend.internet_gateways.values())
+    if self.connectivity_type != "private" and not attached and rules.enforced("ec2-nat-gateway-internet"):
+        code, message = rules.refusal("ec2-nat-gateway-internet", self.vpc_id)
+        states.life(self).final = "failed"
+        self.__dict__.update(failure_code=code, failure_message=message)
+
+
+@wrap(EC2Backend, "create_nat_gateway")
+def _create_nat_gateway(original: Any, self: EC2Backend, subnet_id: str, *args: Any, **kwargs: Any) -> NatGateway:
+    zone = self.get_subnet(subnet_id).availability_zone
+    others = [
+        gateway
+        for gateway in self.nat_gateways.values()
+        if gateway.state in ("pending", "available") and self.get_subnet(gateway.subnet_id).availability_zone == zone
+    ]
+    quotas.at_most("ec2-nat-gateways-per-zone", self.account_id, len(others) + 1)
+    return original(self, subnet_id, *args, **kwargs)
+
+
+# --- Quotas and names
+
+
+@wrap(EC2Backend, "allocate_address")
+def _allocate_address(original: Any, self: EC2Backend, *args: Any, **kwargs: Any) -> Any:
+    quotas.at_most("ec2-addresses", self.account_id, len(self.addresses) + 1)
+    return original(self, *args, **kwargs)
+
+
+@wrap(EC2Response, "create_vpc")
+def _create_vpc(original: Any, self: EC2Response) -> ActionResult:
+    # The default VPC of the account counts, too.
+    quotas.at_most("ec2-vpcs", self.current_account, len(self.ec2_backend.vpcs) + 1)
+    return original(self)
+
+
+@wrap(EC2Response, "create_security_group")
+def _create_security_group(original: Any, self: EC2Response) -> ActionResult:
+    rules.match("ec2-group-description", self._get_param("Description") or "")
+    return original(self)
+
+
+def _check_rule_descriptions(original: Any, self: EC2Response) -> Any:
+    for permission in self._get_param("IpPermissions", []):
+        for peers in permission.values():
+            for peer in peers if isinstance(peers, list) else []:
+                rules.match("ec2-rule-description", str(peer.get("Description") or ""))
+    return original(self)
+
+
+for _call in (
+    "authorize_security_group_ingress",
+    "authorize_security_group_egress",
+    "update_security_group_rule_descriptions_ingress",
+    "update_security_group_rule_descriptions_egress",
+):
+    wrap(EC2Response, _call)(_check_rule_descriptions)
+
+
+@wrap(EC2Backend, "detach_internet_gateway")
+def _detach_internet_gateway(original: Any, self: EC2Backend, internet_gateway_id: str, vpc_id: str) -> None:
+    # Public addresses are unmapped when their NAT gateway, instance or load balancer is gone completely.
+    gateways = [
+        gateway
+        for gateway in self.nat_gateways.values()
+        if gateway.vpc_id == vpc_id
+        and gateway.connectivity_type != "private"
+        and gateway.state not in ("deleted", "failed")
+    ]
+    interfaces = [
+        interface
+        for interface in self.enis.values()
+        if interface.subnet.vpc_id == vpc_id
+        and (interface.instance is None or interface.instance.state != "terminated")
+        and (interface.public_ip or interface.__dict__.get("_public"))
+    ]
+    if gateways or interfaces:
+        rules.refuse("ec2-internet-gateway-in-use", vpc_id)
+    original(self, internet_gateway_id, vpc_id)
 
 
 idempotency.remember("create_nat_gateway")
@@ -96,7 +175,8 @@ idempotency.remember("create_route_table")
 
 @wrap(EC2Backend, "delete_nat_gateway")
 def _delete_nat_gateway(original: Any, self: EC2Backend, nat_gateway_id: str) -> Any:
-    # moto keeps the interface of the gateway, which would block its subnet for ever, and the association of its address.
+    # moto keeps the interface of the gateway, which would block its subnet for ever, and the association of its
+    # address.
     if nat_gateway_id not in self.nat_gateways:
         raise refuse("NatGatewayNotFound", f"The NAT gateway '{nat_gateway_id}' does not exist")
     nat = original(self, nat_gateway_id)

@@ -16,9 +16,10 @@ from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.vpc_service_configuration import VPCServiceConfiguration
 from moto.ec2.models.vpcs import VPCEndPoint
 from moto.ec2.responses import EC2Response
+from moto.elbv2.models import elbv2_backends
 from moto.moto_api._internal import mock_random
 
-from . import accounts, idempotency, states, zones
+from . import accounts, iam, idempotency, rules, states, zones
 from .errors import refuse
 from .patching import add, wrap
 
@@ -81,7 +82,15 @@ def _create_service(original: Any, self: EC2Backend, lb_arns: list[str], *args: 
             "InvalidParameter",
             "LBs are already associated with another VPC Endpoint Service Configuration",
         )
+    _check_balancers(self, lb_arns)
     return original(self, lb_arns, *args, **kwargs)
+
+
+def _check_balancers(backend: EC2Backend, arns: list[str]) -> None:
+    balancers = elbv2_backends[backend.account_id][backend.region_name].load_balancers
+    for arn in arns:
+        if arn in balancers and balancers[arn].state != "active":
+            rules.refuse("privatelink-load-balancer-active", arn)
 
 
 idempotency.remember("create_vpc_endpoint_service_configuration")
@@ -97,6 +106,7 @@ def _modify_service(original: Any, self: EC2Response) -> ActionResult:
     types -= set(self._get_param("RemoveSupportedIpAddressTypes", []))
     if not types:
         raise refuse("InvalidParameter", "The service must support at least one IP address type.")
+    _check_balancers(self.ec2_backend, self._get_param("AddNetworkLoadBalancerArns", []))
     answer = original(self)
     service.supported_ip_address_types = sorted(types)
     if self._get_bool_param("RemovePrivateDnsName"):
@@ -166,6 +176,9 @@ def _modify_permissions(original: Any, self: EC2Response) -> ActionResult:
     for principal in self._get_param("AddAllowedPrincipals", []):
         if not _PRINCIPAL.fullmatch(principal):
             raise refuse("InvalidPrincipal", f"The principal '{principal}' is invalid.")
+        named = principal != "*" and not principal.endswith(":root")
+        if named and ((found := iam.find_principal(principal)) is None or not iam.visible(found)):
+            rules.refuse("privatelink-principal", principal)
     return original(self)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ipaddress
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -15,7 +16,7 @@ from moto.route53.models import FakeZone, HostedZoneIdentifier, RecordSet, Route
 from moto.route53.responses import Route53
 from moto.route53.utils import validate_domain_name
 
-from . import states
+from . import rules, states
 from .patching import add, wrap
 
 _authorized: set[tuple[str, str]] = set()  # zone id, VPC id
@@ -50,6 +51,8 @@ def _create_zone(original: Any, self: Route53Backend, name: str, *args: Any, **k
     vpc = kwargs.get("vpcid")
     if any(zone.caller_reference == kwargs.get("caller_reference") for zone in self.zones.values()):
         raise Route53ClientError("HostedZoneAlreadyExists", "A zone was created with this caller reference before.")
+    if not kwargs.get("private_zone") and rules.matches("route53-reserved-names", _absolute(name)):
+        rules.refuse("route53-reserved-names", name)
     if kwargs.get("private_zone") and vpc:
         if _owner_of_vpc(vpc) != self.account_id:
             raise InvalidVPCId()
@@ -174,8 +177,23 @@ def _apply(records: list[RecordSet], action: str, wanted: dict[str, Any]) -> lis
         raise _invalid(f"RRSet of type {wanted['Type']} with DNS name {name} is not permitted: conflicts with CNAME")
     if not wanted.get("ResourceRecords") and not wanted.get("AliasTarget"):
         raise Route53ClientError("InvalidInput", "Expected one of AliasTarget, or TTL and ResourceRecords")
+    if wanted["Type"] in _VERSIONS:
+        for record in wanted.get("ResourceRecords") or []:
+            _check_address(name, wanted["Type"], _value(record))
     made = _record(wanted | {"Name": name})
     return [r for r in records if r not in twins] + [made]
+
+
+_VERSIONS = {"A": 4, "AAAA": 6}
+
+
+def _check_address(name: str, kind: str, value: str) -> None:
+    try:
+        if ipaddress.ip_address(value).version == _VERSIONS[kind]:
+            return
+    except ValueError:
+        pass
+    rules.refuse("route53-address" if kind == "A" else "route53-ipv6-address", name)
 
 
 @wrap(Route53, "list_resource_record_sets")

@@ -14,10 +14,13 @@ from werkzeug.test import EnvironBuilder
 
 # Importing a module applies its patches.
 from . import (  # noqa: F401
+    buckets,
+    consistency,
     control,
     dependencies,
     endpoints,
     fleets,
+    iam,
     instances,
     launch,
     loadbalancers,

@@ -30,6 +30,8 @@ _INITIAL = {
     "endpoint.create": _DEFAULT_DELAY,
     "endpoint.delete": _DEFAULT_DELAY,
     "loadBalancer.create": _DEFAULT_DELAY,
+    # How long the interfaces of a load balancer stay after it.
+    "loadBalancer.delete": _DEFAULT_DELAY,
     "instance.create": _DEFAULT_DELAY,
     "instance.delete": _DEFAULT_DELAY,
     "natGateway.create": _DEFAULT_DELAY,
@@ -37,9 +39,15 @@ _INITIAL = {
     "resourceShare.create": _DEFAULT_DELAY,
     "resourceShare.delete": _DEFAULT_DELAY,
     "route53.change": _DEFAULT_DELAY,
+    # How long Route 53 processes a change of records; other changes of the zone are refused meanwhile.
+    "route53.processing": 0.02,
+    # How long the former public access block of a bucket holds for policies.
+    "s3.publicAccess": 0.0,
     # How long a new EC2 resource stays invisible to Describe calls. AWS calls it
     # eventual consistency; it is off unless a test asks for it.
     "visibility": 0.0,
+    # How long other requests and services do not find a new role, user or instance profile, or the role of a profile.
+    "iam.visibility": 0.0,
 }
 
 delays: dict[str, float] = dict(_INITIAL)
@@ -115,7 +123,9 @@ def visible(resources: Iterable[_R], ids: list[str], missing: Callable[[str], Ex
     return seen
 
 
-def _stamp(cls: type) -> None:
+def stamp(cls: type) -> None:
+    """Let Describe calls find the resources of a class after the delay "visibility"."""
+
     @wrap(cls, "__init__")
     def _init(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
         self.__dict__["_visible"] = Timer("visibility")
@@ -123,7 +133,7 @@ def _stamp(cls: type) -> None:
 
 
 for _cls in (VPCEndPoint, VPCServiceConfiguration, SecurityGroup):
-    _stamp(_cls)
+    stamp(_cls)
 
 
 def _time_driven(cls: Any, kind: str, first: str, final: str) -> None:
@@ -196,6 +206,10 @@ def sweep() -> None:
                     backend.enis.pop(eni, None)
                 del backend.vpc_end_points[endpoint.id]
                 backend.tags.pop(endpoint.id, None)
+            leaving = [e for e in backend.enis.values() if "_leaves" in e.__dict__]
+            for interface in [e for e in leaving if e.__dict__["_leaves"].over()]:
+                del backend.enis[interface.id]
+                backend.tags.pop(interface.id, None)
             attached = [e for e in backend.enis.values() if e.instance is not None]
             for eni in [e for e in attached if e.instance.state == "terminated"]:
                 del backend.enis[eni.id]

@@ -98,6 +98,8 @@ def _attached(backend: EC2Backend, route: Any, vpc_id: str) -> bool:
 def _interfaces(backend: EC2Backend) -> Iterator[dict[str, Any]]:
     for eni in backend.enis.values():
         instance = eni.instance
+        if "_leaves" in eni.__dict__:
+            continue
         if instance is not None and instance.state not in ("pending", "running"):
             continue
         options = getattr(instance, "metadata_options", None)

@@ -140,6 +140,11 @@ def _published_key(issuer: str, key_id: str) -> dict[str, Any]:
     return key
 
 
+def published(issuer: str) -> bool:
+    """Tell whether the discovery document of an issuer can be read."""
+    return _fetch(issuer.rstrip("/") + "/.well-known/openid-configuration")[0] == 200
+
+
 def _verify(header: dict[str, Any], signed: bytes, signature: bytes, key: dict[str, Any]) -> None:
     # AWS takes more algorithms; the keys of our clusters are of these two.
     kind = header.get("alg"), key.get("kty"), key.get("crv")

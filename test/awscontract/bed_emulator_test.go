@@ -47,7 +47,9 @@ func emulatorBed(t *testing.T) bed {
 	}
 	t.Cleanup(e.Stop)
 	e.FailOnRefused(t, "")
-	if err := e.SetDelays(t.Context(), awsemulator.Delays{"endpoint.create": 300 * time.Millisecond, "endpoint.delete": 300 * time.Millisecond, "loadBalancer.create": 0, "route53.change": 100 * time.Millisecond, "iam.visibility": 500 * time.Millisecond}); err != nil {
+	if err := e.SetDelays(t.Context(), awsemulator.Delays{"endpoint.create": 300 * time.Millisecond, "endpoint.delete": 300 * time.Millisecond, "loadBalancer.create": 0, "route53.change": 100 * time.Millisecond, "iam.visibility": 500 * time.Millisecond,
+		// As long as the requests of an account are apart, so that two changes of a zone meet.
+		"route53.processing": 500 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	for _, rule := range awsrules.All {

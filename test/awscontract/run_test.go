@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 	for _, b := range beds(t) {
 		t.Run(b.name(), func(t *testing.T) {
 			unused := differences(b.name())
-			for _, c := range slices.Concat(networkCases, groupCases, balancerCases, serviceCases, endpointCases, connectionCases, recordCases, objectCases, identityCases, modelCases) {
+			for _, c := range slices.Concat(networkCases, groupCases, balancerCases, serviceCases, endpointCases, connectionCases, recordCases, objectCases, identityCases, modelCases, ruleCases()) {
 				t.Run(c.name, func(t *testing.T) {
 					if c.rule != nil {
 						if reason := b.lacks(c.rule); reason != "" {

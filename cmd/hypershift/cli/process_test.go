@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -109,10 +110,23 @@ func (u *user) until(condition func() bool) {
 	}
 }
 
-// SIGKILL hits the process during each single call, which is carried out afterwards: before, during or after the same command runs
-// again.
+// trial is a command that is killed, with the command that deletes what it creates. Each runs as a role with its policy: a command that is
+// interrupted looks up what it may have created, which a run without an interruption does not.
+type trial struct {
+	create, destroy func(u *user) []string
+	// policies are of the commands, by the names of their files in config/iam/commandline.
+	createPolicy, destroyPolicy string
+	// given creates what the command needs, or is nil.
+	given func(u *user)
+	// selected is true for the calls that are interrupted, the n-th of an action. Nil: all.
+	selected func(action string, n int) bool
+}
+
 func TestProcessThatIsKilledIsResumed(t *testing.T) {
-	killed(t, createInfra("us-east-1a"), destroyInfra(), func(string) bool { return true })
+	trial{
+		create: func(*user) []string { return createInfra("us-east-1a") }, createPolicy: "create-infra",
+		destroy: func(*user) []string { return destroyInfra() }, destroyPolicy: "destroy-infra",
+	}.run(t)
 }
 
 // The keys of a secure proxy are other ones in each process. The rest of the network is that of the test above.
@@ -120,12 +134,56 @@ func TestProcessThatIsKilledWhileItCreatesAProxyIsResumed(t *testing.T) {
 	ofProxy := []string{
 		"CreateSecurityGroup", "AuthorizeSecurityGroupIngress", "RunInstances", "TerminateInstances", "RevokeSecurityGroupIngress", "DeleteSecurityGroup",
 	}
-	killed(t, createInfra("us-east-1a", "--enable-secure-proxy"), destroyInfra(), func(action string) bool { return slices.Contains(ofProxy, action) })
+	trial{
+		create: func(*user) []string { return createInfra("us-east-1a", "--enable-secure-proxy") }, createPolicy: "create-infra-proxy",
+		destroy: func(*user) []string { return destroyInfra() }, destroyPolicy: "destroy-infra",
+		selected: func(action string, _ int) bool { return slices.Contains(ofProxy, action) },
+	}.run(t)
 }
 
-// killed kills the commands during each call that is selected.
-func killed(t *testing.T, create, destroy []string, selected func(action string) bool) {
-	first := newAccount(t)
+func TestProcessThatIsKilledWhileItCreatesRolesIsResumed(t *testing.T) {
+	trial{
+		given: func(u *user) {
+			u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "region": "us-east-1", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600))
+		},
+		create: func(u *user) []string { return u.createIAM() }, createPolicy: "create-iam",
+		destroy: func(*user) []string { return destroyIAM() }, destroyPolicy: "destroy-iam",
+		// The roles do not differ in their calls.
+		selected: func(_ string, n int) bool { return n < 2 },
+	}.run(t)
+}
+
+// account returns a new account with what the trial needs, and the two commands.
+func (r trial) account(t *testing.T) (u *user, create, destroy []string) {
+	t.Helper()
+	u = newAccount(t)
+	if r.given != nil {
+		r.given(u)
+	}
+	as := func(command string) []string {
+		text := policyFile(t, command)
+		if base := addedTo[command]; base != "" {
+			text = joined(t, policyFile(t, base), text)
+		}
+		return []string{"--role-arn", u.role("user-"+command, strings.ReplaceAll(text, "${INFRA_ID}", "demo-x7k2p"))}
+	}
+	return u, append(r.create(u), as(r.createPolicy)...), append(r.destroy(u), as(r.destroyPolicy)...)
+}
+
+// policyFile returns the policy of a command.
+func policyFile(t *testing.T, command string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(policies, command+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// run kills the commands during each call that is selected. The call is carried out afterwards: before, during or after the same command runs
+// again.
+func (r trial) run(t *testing.T) {
+	first, create, destroy := r.account(t)
 	given := len(first.carriedOut())
 	first.finish(create...)
 	whole, creations := kinds(first.owned()), first.carriedOut()[given:]
@@ -136,12 +194,12 @@ func killed(t *testing.T, create, destroy []string, selected func(action string)
 	if testing.Short() {
 		step = 7
 	}
-	each := func(name string, calls []string, test func(u *user, action string, n int)) {
+	each := func(name string, calls []string, test func(u *user, create, destroy []string, action string, n int)) {
 		seen, at := map[string]int{}, 0
 		for _, action := range calls {
 			n := seen[action]
 			seen[action]++
-			if !selected(action) {
+			if r.selected != nil && !r.selected(action, n) {
 				continue
 			}
 			if at++; (at-1)%step > 0 {
@@ -149,11 +207,12 @@ func killed(t *testing.T, create, destroy []string, selected func(action string)
 			}
 			t.Run(fmt.Sprintf("%s %s %d", name, action, n+1), func(t *testing.T) {
 				t.Parallel()
-				test(newAccount(t), action, n)
+				u, create, destroy := r.account(t)
+				test(u, create, destroy, action, n)
 			})
 		}
 	}
-	each("create", creations, func(u *user, action string, n int) {
+	each("create", creations, func(u *user, create, destroy []string, action string, n int) {
 		await := u.kill(action, n, create...)
 		u.finish(create...)
 		await()
@@ -164,13 +223,13 @@ func killed(t *testing.T, create, destroy []string, selected func(action string)
 		u.finish(destroy...)
 		u.nothingIsLeft()
 	})
-	each("destroy after create", creations, func(u *user, action string, n int) {
+	each("destroy after create", creations, func(u *user, create, destroy []string, action string, n int) {
 		await := u.kill(action, n, create...)
 		u.finish(destroy...)
 		await()
 		u.nothingIsLeft()
 	})
-	each("destroy", deletions, func(u *user, action string, n int) {
+	each("destroy", deletions, func(u *user, create, destroy []string, action string, n int) {
 		u.finish(create...)
 		await := u.kill(action, n, destroy...)
 		u.finish(destroy...)

@@ -71,7 +71,7 @@ func TestAMappingForAnotherDeviceThanTheRootDeviceIsAnAdditionalVolume(t *testin
 			if got := a.volumeSizes(t, *i.InstanceId); !maps.Equal(got, want) {
 				t.Errorf("%s with a mapping for %q has the volumes %v, want %v", image, device, got, want)
 			}
-			equal(t, "device of the first volume", len(i.BlockDeviceMappings), len(want))
+			equal(t, "number of devices", len(i.BlockDeviceMappings), len(want))
 		}
 	}
 }

@@ -281,7 +281,7 @@ func TestManagementAccount(t *testing.T) {
 	if _, stderr, err := script(t, account, "management-account.sh", "create", env...); err == nil || !strings.Contains(stderr, "eksctl utils associate-iam-oidc-provider") {
 		t.Fatalf("the script continued without an OIDC provider: %v\n%s", err, stderr)
 	}
-	_, err := client.CreateOpenIDConnectProvider(ctx, &awsiam.CreateOpenIDConnectProviderInput{Url: &issuer, ClientIDList: []string{"sts.amazonaws.com"}})
+	_, err := client.CreateOpenIDConnectProvider(ctx, &awsiam.CreateOpenIDConnectProviderInput{Url: &issuer, ClientIDList: []string{"sts.amazonaws.com"}, ThumbprintList: []string{clusteriam.S3Thumbprint}})
 	must(t, err)
 	var stdout string
 	for _, attempt := range []string{"first", "second"} {

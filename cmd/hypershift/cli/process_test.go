@@ -153,6 +153,19 @@ func TestProcessThatIsKilledWhileItCreatesRolesIsResumed(t *testing.T) {
 	}.run(t)
 }
 
+func TestProcessThatIsKilledWhileItCreatesABastionIsResumed(t *testing.T) {
+	trial{
+		given: func(u *user) {
+			u.try(emulator.Given(t.Context(), u.account, func() error {
+				u.finish(createInfra("us-east-1a")...)
+				return nil
+			}))
+		},
+		create: func(*user) []string { return createBastion() }, createPolicy: "create-bastion",
+		destroy: func(*user) []string { return destroyBastion() }, destroyPolicy: "destroy-bastion",
+	}.run(t)
+}
+
 // account returns a new account with what the trial needs, and the two commands.
 func (r trial) account(t *testing.T) (u *user, create, destroy []string) {
 	t.Helper()

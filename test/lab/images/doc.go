@@ -12,7 +12,10 @@
 //	push.go        image ─► registry, if it is missing there
 //	release.go     images by digest ─► release payloads
 //
-// Builds are reproducible: the same files result in the same digests. Programs have the same paths as in the public images, and
-// command and user are left to the pod where the public images do so. A pod that runs in the lab therefore runs with the public
-// images, too.
+// Builds are reproducible: the same files result in the same digests.
+//
+// An image that is published has its entrypoint, command, user, environment, labels and users, and its programs have their paths and their
+// file capabilities, from the table in hack/payload/publishedimages. An image with a program that the published image lacks is not made. A
+// pod that the published images refuse is therefore refused in the lab, too. What differs: layers are compressed with Zstandard for speed,
+// there is an image for this architecture only, and debian.go has programs that stand for those that are not written in Go.
 package images

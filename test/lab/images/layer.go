@@ -32,6 +32,8 @@ type file struct {
 	link   string // target of a link
 	text   string
 	mode   os.FileMode // with os.ModeDir for a directory
+	// capabilities is the value of the extended attribute with its file capabilities.
+	capabilities []byte
 }
 
 // shelf is a cache of layers on disk. It has the layout of the registry's disk handler, so that a registry on the same
@@ -115,6 +117,9 @@ func keyOf(files []file) (string, error) {
 		if f.text != "" {
 			fmt.Fprintf(h, "text %q\n", f.text)
 		}
+		if f.capabilities != nil {
+			fmt.Fprintf(h, "capabilities %x\n", f.capabilities)
+		}
 		if f.source == "" {
 			continue
 		}
@@ -189,9 +194,15 @@ func compressor(to io.Writer, format types.MediaType) (io.WriteCloser, error) {
 	return zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 }
 
+// capabilityRecord is the record of an archive from which a container runtime sets the file capabilities.
+const capabilityRecord = "SCHILY.xattr.security.capability"
+
 // add adds a file without a time, owned by root.
 func add(archive *tar.Writer, f file) error {
 	header := &tar.Header{Name: strings.TrimPrefix(f.path, "/"), Mode: permissions(f.mode)}
+	if f.capabilities != nil {
+		header.PAXRecords = map[string]string{capabilityRecord: string(f.capabilities)}
+	}
 	switch {
 	case f.mode.IsDir():
 		header.Typeflag, header.Name = tar.TypeDir, header.Name+"/"

@@ -162,3 +162,27 @@ func TestUnusedLayersAreRemoved(t *testing.T) {
 		t.Error("the layers changed after the cache was cleared")
 	}
 }
+
+// A container runtime sets the extended attribute of a record with this name.
+func TestLayerHasFileCapabilities(t *testing.T) {
+	value := []byte{1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	s := shelf{t.TempDir()}
+	plain := file{path: "/bin/a", source: program(t, "one"), mode: 0o755}
+	capable := plain
+	capable.capabilities = value
+	if digest(t, layerOf(t, s, plain)) == digest(t, layerOf(t, s, capable)) {
+		t.Error("the cache returns the layer of a program without file capabilities")
+	}
+	content, err := layerOf(t, s, capable).Uncompressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	header, err := tar.NewReader(content).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := header.PAXRecords["SCHILY.xattr.security.capability"]; got != string(value) {
+		t.Errorf("the record is %x, want %x", got, value)
+	}
+}

@@ -15,7 +15,7 @@ import (
 func imageOf(t *testing.T, s shelf, content string) v1.Image {
 	t.Helper()
 	source := program(t, content)
-	i := image{name: "program", entrypoint: []string{"/program"}, user: nonroot, more: func(context.Context, *workshop) ([]file, error) {
+	i := image{name: "program", entrypoint: []string{"/program"}, user: "65532:65532", more: func(context.Context, *workshop) ([]file, error) {
 		return []file{{path: "/program", source: source, mode: 0o755}}, nil
 	}}
 	img, err := i.build(t.Context(), &workshop{shelf: s})
@@ -67,7 +67,7 @@ func TestImageHasEntrypointAndUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := config.Config; !slices.Equal(c.Entrypoint, []string{"/program"}) || c.User != nonroot || config.OS != "linux" || !config.Created.IsZero() {
+	if c := config.Config; !slices.Equal(c.Entrypoint, []string{"/program"}) || c.User != "65532:65532" || config.OS != "linux" || !config.Created.IsZero() {
 		t.Errorf("the configuration is %+v", config)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/payload/publishedimages"
 	"github.com/hosted-control-planes/hypershift/hack/payload/versions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -13,39 +14,46 @@ import (
 // Versions are the versions of the releases in a lab, the newest first. They are those of the released payloads.
 var Versions = versions.Kubernetes
 
-// nonroot is the user of images with a distroless base.
-const nonroot = "65532:65532"
-
-// table lists all images. Those of kubernetes/kubernetes and of etcd set neither entrypoint nor user.
+// table lists all images. The configuration of an image that is published is that of the table of published images.
 func table() []image {
 	images := []image{
-		{name: "pause", more: pause, entrypoint: []string{"/pause", "-P"}, user: "65535:65535"},
-		{name: "coredns", programs: []at{{"coredns", "/coredns"}}, entrypoint: []string{"/coredns"}, user: nonroot},
-		{name: Operator, apart: true, more: ourOperators, entrypoint: []string{binDir + "/hypershift-operator"}, user: nonroot},
+		{name: "pause", more: pause, entrypoint: []string{"/pause", "-P"}},
+		{name: "coredns", programs: []at{{"coredns", "/coredns"}}},
+		{name: Operator, apart: true, like: publishedimages.OperatorImage, more: ourOperators},
 		{name: "busybox", apart: true, more: busybox, trusts: true},
 		// Like the upstream image, without the parts that only tests of the kubelet need.
 		{name: Agnhost, apart: true, onRequest: true, trusts: true, programs: []at{{"agnhost", "/agnhost"}}, entrypoint: []string{"/agnhost"}},
-		{name: ExternalDNS, apart: true, onRequest: true, programs: []at{{"external-dns", "/external-dns"}}, entrypoint: []string{"/external-dns"}, user: nonroot},
+		{name: ExternalDNS, apart: true, like: publishedimages.ExternalDNS, onRequest: true, programs: []at{{"external-dns", "/ko-app/external-dns"}}},
 		{name: Prometheus, apart: true, onRequest: true, more: prometheus, entrypoint: []string{"/bin/prometheus"}, user: "65534:65534"},
 		{name: "etcd", programs: []at{
 			{"etcd", "/usr/local/bin/etcd"}, {"etcdctl", "/usr/local/bin/etcdctl"}, {"etcdutl", "/usr/local/bin/etcdutl"},
 		}},
-		{name: "flannel", more: podNetwork, programs: []at{{"flanneld", "/opt/bin/flanneld"}}, entrypoint: []string{"/opt/bin/flanneld"}},
-		{name: "haproxy", more: proxy, user: "99:99"},
-		{name: "konnectivity-server", programs: []at{{"proxy-server", "/proxy-server"}}, entrypoint: []string{"/proxy-server"}, user: nonroot},
-		{name: "konnectivity-agent", programs: []at{{"proxy-agent", "/proxy-agent"}}, entrypoint: []string{"/proxy-agent"}, user: nonroot},
-		{name: "metrics-server", programs: []at{{"metrics-server", "/metrics-server"}}, entrypoint: []string{"/metrics-server"}, user: nonroot},
-		{name: "aws-cloud-controller-manager", programs: []at{{"aws-cloud-controller-manager", "/bin/aws-cloud-controller-manager"}}, entrypoint: []string{"/bin/aws-cloud-controller-manager"}, user: nonroot},
-		{name: Karpenter, onRequest: true, programs: []at{{"karpenter", "/karpenter"}}, entrypoint: []string{"/karpenter"}, user: nonroot},
-		{name: "cluster-api", programs: []at{{"cluster-api-manager", "/manager"}}, entrypoint: []string{"/manager"}, user: nonroot},
-		{name: "cluster-api-provider-aws", programs: []at{{"cluster-api-provider-aws-manager", "/manager"}}, entrypoint: []string{"/manager"}, user: nonroot},
+		{name: "flannel", more: podNetwork, programs: []at{{"flanneld", "/opt/bin/flanneld"}}, beside: merge(firewallBeside, map[string]string{
+			"/bin/busybox": "the links of a shell and of its commands lead to it, as in the published image",
+		})},
+		{name: "haproxy", more: proxy},
+		{name: "konnectivity-server", programs: []at{{"proxy-server", "/proxy-server"}}},
+		{name: "konnectivity-agent", programs: []at{{"proxy-agent", "/proxy-agent"}}},
+		{name: "metrics-server", programs: []at{{"metrics-server", "/metrics-server"}}},
+		{name: "aws-cloud-controller-manager", programs: []at{{"aws-cloud-controller-manager", "/bin/aws-cloud-controller-manager"}}},
+		{name: Karpenter, onRequest: true, programs: []at{{"karpenter", "/ko-app/controller"}}},
+		{name: "cluster-api", programs: []at{{"cluster-api-manager", "/manager"}}},
+		{name: "cluster-api-provider-aws", programs: []at{{"cluster-api-provider-aws-manager", "/manager"}}},
 	}
 	for _, version := range Versions {
 		for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 			images = append(images, image{name: name, version: version, programs: kubernetes(name, version)})
 		}
-		images = append(images, image{name: "kube-proxy", version: version, more: firewall, programs: kubernetes("kube-proxy", version)})
-		images = append(images, image{name: names.NodePrograms, version: version, programs: nodePrograms(version)})
+		images = append(images, image{name: "kube-proxy", version: version, more: firewall, programs: kubernetes("kube-proxy", version), beside: firewallBeside})
+		images = append(images, image{
+			name: names.NodePrograms, version: version, programs: nodePrograms(version),
+			beside: map[string]string{"/usr/local/bin/ecr-credential-provider": "AWS' machine images have it: docs/node-images.md"},
+		})
+	}
+	for n := range images {
+		if i := &images[n]; !i.apart {
+			i.like = i.name
+		}
 	}
 	return images
 }
@@ -110,7 +118,6 @@ var firewall = fromDebian(firewallPrograms, firewallLinks)
 
 var firewallPrograms = map[string]string{
 	"/usr/sbin/nft":                           "",
-	"/usr/sbin/conntrack":                     "",
 	"/etc/protocols":                          "",
 	"/usr/sbin/xtables-nft-multi":             "",
 	"/usr/lib/*-linux-gnu*/xtables/libxt*.so": "",
@@ -119,6 +126,10 @@ var firewallPrograms = map[string]string{
 
 var firewallLinks = links("/usr/sbin", "xtables-nft-multi",
 	"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore")
+
+// firewallBeside is the program of all variants of iptables. The published images have one for each table format, and a link that a wrapper
+// replaces.
+var firewallBeside = map[string]string{"/usr/sbin/xtables-nft-multi": "the links of iptables lead to it, as in the published image"}
 
 // podNetwork contains the programs with which flannel writes its rules, and the shell of the upstream image.
 var podNetwork = fromDebian(

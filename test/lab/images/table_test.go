@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/payload/publishedimages"
 	"github.com/hosted-control-planes/hypershift/hack/payload/versions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
@@ -143,6 +144,69 @@ func TestImagesRunTheProgramsOfTheTable(t *testing.T) {
 	}
 }
 
+// The lab must refuse what the published images refuse.
+func TestImagesHaveTheConfigurationOfPublishedImages(t *testing.T) {
+	for _, i := range table() {
+		facts, published := i.published()
+		if published == (i.name == "busybox" || i.name == Agnhost || i.name == Prometheus) {
+			t.Errorf("%s stands for a published image: %v", i.key(), published)
+		}
+		if !published {
+			continue
+		}
+		want, got := facts.Config(), i.config()
+		if got.User != want.User || got.WorkingDir != want.WorkingDir || !slices.Equal(got.Cmd, want.Command) || !maps.Equal(got.Labels, want.Labels) {
+			t.Errorf("%s has the configuration %+v, want %+v", i.key(), got, want)
+		}
+		if !slices.Contains(got.Env, "PATH="+want.Env["PATH"]) || len(got.Env) != len(want.Env) {
+			t.Errorf("%s has the environment %q, want %q", i.key(), got.Env, want.Env)
+		}
+		// catatonit stands for pause.
+		if !slices.Equal(got.Entrypoint, want.Entrypoint) && !slices.Equal(got.Entrypoint, append(slices.Clone(want.Entrypoint), "-P")) {
+			t.Errorf("%s has the entrypoint %q, want %q", i.key(), got.Entrypoint, want.Entrypoint)
+		}
+		for _, p := range i.programs {
+			if _, found := facts.Lookup(p.path); !found && i.beside[p.path] == "" {
+				t.Errorf("%s has %s at %s, where the published image has nothing", i.key(), p.name, p.path)
+			}
+		}
+	}
+}
+
+func TestProgramsHaveTheirFileCapabilities(t *testing.T) {
+	for name, tc := range map[string]struct {
+		path string
+		want []byte
+	}{
+		"kube-apiserver": {"/usr/local/bin/kube-apiserver", publishedimages.Attribute([]publishedimages.Capability{publishedimages.NetBindService})},
+		"kube-scheduler": {"/usr/local/bin/kube-scheduler", nil},
+	} {
+		i := table()[slices.IndexFunc(table(), func(i image) bool { return i.name == name })]
+		files := []file{{path: tc.path, source: "program", mode: 0o755}}
+		if err := i.conform(files); err != nil || !slices.Equal(files[0].capabilities, tc.want) {
+			t.Errorf("%s has the attribute %x, want %x (%v)", name, files[0].capabilities, tc.want, err)
+		}
+	}
+}
+
+func TestImageWithAProgramThatThePublishedImageLacksIsNotMade(t *testing.T) {
+	i := image{name: "etcd", like: "etcd"}
+	for _, path := range []string{"/bin/sh", "/usr/bin/cat", "/shell"} {
+		if err := i.conform([]file{{path: path, source: "program", mode: 0o755}}); err == nil {
+			t.Errorf("an image of etcd with %s is made", path)
+		}
+	}
+	for _, f := range []file{
+		{path: "/usr/lib/x86_64-linux-gnu/libc.so.6", source: "library", mode: 0o755},
+		{path: "/etc/passwd", text: "root", mode: 0o644},
+		{path: "/tmp", mode: os.ModeDir | 0o777},
+	} {
+		if err := i.conform([]file{f}); err != nil {
+			t.Errorf("%s: %v", f.path, err)
+		}
+	}
+}
+
 // The lab must test the image that is shipped.
 func TestOperatorsAreBuiltAsInImagesAndReleases(t *testing.T) {
 	root, err := pinned.Root()
@@ -155,11 +219,11 @@ func TestOperatorsAreBuiltAsInImagesAndReleases(t *testing.T) {
 		t.Fatal("the image is not based on scratch")
 	}
 	i := table()[slices.IndexFunc(table(), func(i image) bool { return i.name == Operator })]
-	entrypoint, err := json.Marshal(i.entrypoint)
+	entrypoint, err := json.Marshal(i.config().Entrypoint)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"USER " + i.user, "ENTRYPOINT " + string(entrypoint), "COPY --from=build /out/ " + binDir + "/"} {
+	for _, line := range []string{"USER " + i.config().User, "ENTRYPOINT " + string(entrypoint), "COPY --from=build /out/ " + binDir + "/"} {
 		if !slices.Contains(strings.Split(final, "\n"), line) {
 			t.Errorf("Dockerfile has no line %q", line)
 		}

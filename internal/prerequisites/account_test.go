@@ -81,7 +81,7 @@ func TestWhatStopsACreationIsAFailure(t *testing.T) {
 		"an instance type that may not be read":   {func(f *Facts) { f.AWS.machines[0].OfferedErr = errors.New("denied") }, "Instance type m5.large", Unknown, "denied"},
 		"a machine image that does not exist":     {func(f *Facts) { f.AWS.machines[0].Image = nil }, "Machine image " + ami, Failed, "does not exist in region us-east-1"},
 		"a machine image that is being copied":    {func(f *Facts) { f.AWS.machines[0].Image.State = "pending" }, "Machine image " + ami, Failed, "state pending"},
-		"a machine image of another architecture": {func(f *Facts) { f.AWS.machines[0].Image.Architecture = "arm64" }, "Machine image " + ami, Failed, "is for arm64, and the machines are amd64"},
+		"a machine image of another architecture": {func(f *Facts) { f.AWS.machines[0].Image.Architecture = "arm64" }, "Machine image " + ami, Failed, "is for arm64, and the machines are x86_64"},
 		"a machine image without a root volume":   {func(f *Facts) { f.AWS.machines[0].Image.Volume = false }, "Machine image " + ami, Failed, "no root volume"},
 		"no role for spot instances":              {func(f *Facts) { f.AWS.spotRole = false }, "Spot instances", Warning, "AWSServiceRoleForEC2Spot"},
 		"calls that are denied": {func(f *Facts) {

@@ -693,7 +693,7 @@ func TestErrorsTellWhatToDo(t *testing.T) {
 		"a quota is exhausted": {awsemulator.Fault{Kind: awsemulator.Error, Action: "AllocateAddress", Code: "AddressLimitExceeded", Message: "too many"},
 			createInfra("us-east-1a"), cli.Failed, "raise it in Service Quotas"},
 		"credentials have expired":           {awsemulator.Fault{Kind: awsemulator.Expired, Action: "GetCallerIdentity"}, createInfra("us-east-1a"), cli.Failed, "check that they have not expired"},
-		"a zone is of another region":        {awsemulator.Fault{}, createInfra("eu-west-1a", "--region", "us-east-1"), cli.Usage, "is not a zone of the region us-east-1"},
+		"a zone is of another region":        {awsemulator.Fault{}, createInfra("eu-west-1a", "--region", "us-east-1"), cli.Usage, "is neither a zone of the region us-east-1 nor the id of a zone"},
 		"a zone does not exist":              {awsemulator.Fault{}, createInfra("us-east-1z"), cli.Failed, "does not exist in region us-east-1 for this account"},
 		"the base domain has no public zone": {awsemulator.Fault{}, append(createInfra("us-east-1a"), "--base-domain", "other.org"), cli.Failed, "the public hosted zone of --base-domain other.org does not exist"},
 		"calls are throttled for ever": {awsemulator.Fault{Kind: awsemulator.Throttle, Action: "CreateVpc", Count: awsemulator.Forever},

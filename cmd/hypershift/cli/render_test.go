@@ -22,7 +22,7 @@ func TestFlagsThatATemplateCannotHaveAreRefused(t *testing.T) {
 		{createInfra("us-east-1a", "--render", "pulumi", "--region", "us-east-1"), "--render must be"},
 		{createInfra("us-east-1a", "--render-into", "file", "--region", "us-east-1"), "--render must be"},
 		{createInfra("us-east-1a", "--render", "terraform"), "--render needs --region"},
-		{createInfra("us-west-2a", "--render", "terraform", "--region", "us-east-1"), "is not a zone of the region"},
+		{createInfra("us-west-2a", "--render", "terraform", "--region", "us-east-1"), "is neither a zone of the region"},
 		{[]string{"create", "infra", "aws", "--infra-id", "demo", "--base-domain", domain, "--render", "terraform", "--region", "us-east-1"}, "--render needs --zones"},
 		{slices.Concat(infra, []string{"--plan"}), "exclude each other"},
 		{slices.Concat(infra, []string{"--vpc-owner-role-arn", "arn:aws:iam::111111111111:role/owner"}), "shared VPC"},

@@ -39,8 +39,6 @@ type step struct {
 	cleans bool
 	// required: without this step, those that follow have no sense, except for those that clean up.
 	required bool
-	// inspects: the exit code 4 of the command line, resources are left, is the expected one.
-	inspects bool
 }
 
 // grace is how long a command may take to end after an interrupt.

@@ -40,7 +40,7 @@ func ofTools(flag string) bool {
 var installed = set(`deployment deploy daemonset ds statefulset sts configmap cm`)
 
 // ofUsers are names that documents invent for their examples.
-var ofUsers = set(`report.json my-values.yaml release.yaml management.yaml user-data.txt cloud-config.txt obj.pkl view edit admin hypershift-view
+var ofUsers = set(`my-values.yaml release.yaml management.yaml user-data.txt cloud-config.txt obj.pkl view edit admin hypershift-view
 	example.env infra.json iam.json images.txt release-notes.md hypershift-0.1.0-linux-amd64.spdx.json SHA256SUMS.sigstore.json
 	hypershift-cli-0.1.0-linux-amd64.tar.gz hypershift-cli-0.1.0-windows-amd64.zip hypershift-cli-0.1.0-linux-amd64.spdx.json`)
 

@@ -76,7 +76,7 @@ type Source struct{ URL, Version string }
 // A Capability is a capability of Linux, as a pod names it.
 type Capability string
 
-// The capabilities in the table.
+// NetBindService is the only capability in the table.
 const NetBindService Capability = "NET_BIND_SERVICE"
 
 // bits are the numbers of the capabilities: linux/capability.h.

@@ -75,8 +75,8 @@ func TestPoliciesAreThoseOfTheReference(t *testing.T) {
 
 func TestFlagsThatAWSWouldRefuseOrIgnoreAreErrors(t *testing.T) {
 	for want, change := range map[string]func(*Spec){
-		"--oidc-issuer-url: Too long":     func(s *Spec) { s.IssuerURL = "https://issuer.example.com/" + strings.Repeat("i", 229) },
-		"the ARN of an alias allows noth": func(s *Spec) { s.KMSKeyARN = "arn:aws:kms:us-east-1:111111111111:alias/secrets" },
+		"--oidc-issuer-url: Too long": func(s *Spec) { s.IssuerURL = "https://issuer.example.com/" + strings.Repeat("i", 229) },
+		"the ARN of an alias":         func(s *Spec) { s.KMSKeyARN = "arn:aws:kms:us-east-1:111111111111:alias/secrets" },
 	} {
 		s := everything()
 		change(&s)

@@ -473,7 +473,7 @@ func TestTargetDoesNotReachItselfThroughAnInternalLoadBalancer(t *testing.T) {
 			s.healthy("nlb", a)
 			c, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(netip.AddrPortFrom(s.address("nlb"), uint16(s.port))))
 			must(t, err)
-			defer c.Close()
+			defer func() { _ = c.Close() }()
 			if !tc.reaches {
 				silent(t, c)
 				return

@@ -26,7 +26,7 @@ func TestKubeletMountsADisk(t *testing.T) {
 	must(t, n.Serve(t.Context()))
 	conn, err := grpc.NewClient("unix://"+n.socket(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 
 	info, err := registration.NewRegistrationClient(conn).GetInfo(t.Context(), &registration.InfoRequest{})
 	must(t, err)

@@ -117,10 +117,10 @@ bench: ## measure time, CPU, memory and AWS calls, and compare them with the goa
 	@bin/bench
 
 .PHONY: aws-trial
-aws-trial: ## create, use and delete one hosted cluster on AWS, and report times and cost (BASE_DOMAIN, RELEASE_IMAGE, TRIAL_FLAGS): docs/tested.md
+aws-trial: ## create, use and delete one hosted cluster on AWS, and report times and cost (RELEASE_IMAGE, TRIAL_FLAGS): docs/tested.md
 	@go build -ldflags "$(LDFLAGS)" -o bin/hypershift ./cmd/hypershift
 	@go build -o bin/awstrial ./test/awstrial
-	@bin/awstrial -base-domain '$(BASE_DOMAIN)' -release-image '$(RELEASE_IMAGE)' $(TRIAL_FLAGS)
+	@bin/awstrial $(if $(BASE_DOMAIN),-base-domain '$(BASE_DOMAIN)') -release-image '$(RELEASE_IMAGE)' $(TRIAL_FLAGS)
 
 .PHONY: conformance
 conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, as root (VERSION; QUICK=1 runs a part in about 7 min, BEYOND=1 other tests)

@@ -28,7 +28,7 @@ func main() {
 	o := options{environ: os.Environ(), progress: os.Stderr, now: time.Now}
 	flag.StringVar(&o.hypershift, "hypershift", "bin/hypershift", "the command line")
 	flag.StringVar(&o.name, "name", "trial", "name of the cluster")
-	flag.StringVar(&o.baseDomain, "base-domain", "", "domain of an existing public hosted zone of the account (required)")
+	flag.StringVar(&o.baseDomain, "base-domain", "", "domain of an existing public hosted zone of the account (required, except with -endpoint-access Private)")
 	flag.StringVar(&o.release, "release-image", "", "release image (required)")
 	flag.StringVar(&o.zones, "zones", "", "zones, as names or ids (default: one that the management cluster serves)")
 	flag.StringVar(&o.region, "region", "us-east-1", "region of the cluster; the prices are those of us-east-1")
@@ -41,8 +41,12 @@ func main() {
 	flag.DurationVar(&o.timeout, "timeout", 40*time.Minute, "limit of the creation, and of the deletion")
 	flag.BoolVar(&o.cleanUp, "clean-up", false, "only delete the cluster of an earlier run")
 	flag.Parse()
-	if o.baseDomain == "" || o.release == "" && !o.cleanUp {
-		fmt.Fprintln(os.Stderr, "-base-domain and -release-image are required")
+	if o.release == "" && !o.cleanUp {
+		fmt.Fprintln(os.Stderr, "-release-image is required")
+		os.Exit(2)
+	}
+	if o.baseDomain == "" && o.access != "Private" {
+		fmt.Fprintln(os.Stderr, "-base-domain is required with -endpoint-access "+o.access)
 		os.Exit(2)
 	}
 	if o.bed == "aws" && !o.cleanUp && os.Getenv("HYPERSHIFT_CONTRACT_BUCKET") == "" {

@@ -144,7 +144,10 @@ var quotaRules = map[string]func(*run){
 	},
 	"an endpoint service is created when its load balancer is active": func(r *run) {
 		arn := r.provisioning(r.t, r.unique("new"))
-		_, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, r.serviceOn(false, loadBalancer{arn: arn}))
+		early, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, r.serviceOn(false, loadBalancer{arn: arn}))
+		if err == nil {
+			r.later(func() { r.dropService(*early.ServiceConfiguration.ServiceId) })
+		}
 		r.refusedBy("privatelink-load-balancer-active", "while it is provisioning", err)
 		r.becomes("the endpoint service is created", func() bool {
 			out, err := r.provider.ec2.CreateVpcEndpointServiceConfiguration(r.ctx, r.serviceOn(false, loadBalancer{arn: arn}))

@@ -1,6 +1,7 @@
 package awscontract
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -40,6 +41,36 @@ func TestEachRuleHasACase(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(unused)) {
 		t.Errorf("no rule has the case %q", name)
+	}
+}
+
+const rulesPerGroup = "ec2-rules-per-group"
+
+// Each case is seen to fail on an emulator that does not enforce its rule.
+func TestCasesFailWithoutTheirRule(t *testing.T) {
+	b := emulatorBed(t)
+	if b == nil {
+		t.Skip("the emulator does not run here")
+	}
+	e, _ := b.(*emulator)
+	enforce := func(rule string, enforce bool) {
+		t.Helper()
+		if err := e.Enforce(context.WithoutCancel(t.Context()), rule, enforce); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range ruleCases() {
+		t.Run(c.name, func(t *testing.T) {
+			if c.rule.ID == rulesPerGroup {
+				t.Skip("moto has this rule itself, and enforces it always")
+			}
+			enforced := c.rule.ID != unenforced
+			enforce(c.rule.ID, false)
+			defer enforce(c.rule.ID, enforced)
+			if differs, _ := do(t, b, c); len(differs) == 0 {
+				t.Errorf("the case passes without rule %s", c.rule.ID)
+			}
+		})
 	}
 }
 

@@ -15,6 +15,7 @@ from typing import Any
 from moto.core.responses import BaseResponse
 from moto.iam import models as iam
 from moto.sts.models import STSBackend, sts_backends
+from moto.utilities.utils import get_partition
 
 from .patching import wrap
 
@@ -63,5 +64,5 @@ def _get_account_id_from(original: Any, access_key: str) -> str:
 @wrap(STSBackend, "get_caller_identity")
 def _get_caller_identity(original: Any, self: STSBackend, access_key_id: str, region: str) -> tuple[str, str, str]:
     if _ACCOUNT_ID.fullmatch(access_key_id):
-        return access_key_id, f"arn:aws:iam::{access_key_id}:root", access_key_id
+        return access_key_id, f"arn:{get_partition(region)}:iam::{access_key_id}:root", access_key_id
     return original(self, access_key_id, region)

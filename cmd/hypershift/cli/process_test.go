@@ -196,6 +196,7 @@ func policyFile(t *testing.T, command string) string {
 // run kills the commands during each call that is selected. The call is carried out afterwards: before, during or after the same command runs
 // again.
 func (r trial) run(t *testing.T) {
+	manyRuns(t)
 	first, create, destroy := r.account(t)
 	given := len(first.carriedOut())
 	first.finish(create...)

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
 func TestCreateVpcEndpointChecksWhatItIsGiven(t *testing.T) {
@@ -69,10 +71,13 @@ func TestAPermissionMayNameARole(t *testing.T) {
 
 func TestAPrincipalMustBeAnARN(t *testing.T) {
 	p := newPair(t, false)
+	role, err := emulator.Role(t.Context(), p.customer.id, "endpoint", awsemulator.TrustRole("arn:aws:iam::"+p.customer.id+":root"))
+	must(t, err)
 	for principal, want := range map[string]string{
 		"*":                                "",
 		"arn:aws:iam::123456789012:root":   "",
-		"arn:aws:iam::123456789012:role/x": "",
+		role:                               "",
+		"arn:aws:iam::123456789012:role/x": "InvalidPrincipal", // it does not exist
 		"123456789012":                     "InvalidPrincipal",
 		"arn:aws:iam::12:role/x":           "InvalidPrincipal",
 	} {

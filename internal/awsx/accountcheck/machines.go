@@ -31,15 +31,16 @@ func Offered(ctx context.Context, cfg aws.Config, instanceType string) (names []
 
 // CPUs returns the number of vCPUs of an instance type, or 0 if the region does not have it.
 func CPUs(ctx context.Context, cfg aws.Config, instanceType string) (int, error) {
-	answer, err := awsx.EC2(cfg).DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{
-		Filters: []types.Filter{{Name: aws.String("instance-type"), Values: []string{instanceType}}},
-	})
-	if err != nil {
-		return 0, fmt.Errorf("describing instance type %s: %w", instanceType, err)
-	}
-	for _, t := range answer.InstanceTypes {
-		if t.VCpuInfo != nil {
-			return int(aws.ToInt32(t.VCpuInfo.DefaultVCpus)), nil
+	in := &ec2.DescribeInstanceTypesInput{Filters: []types.Filter{{Name: aws.String("instance-type"), Values: []string{instanceType}}}}
+	for pages := ec2.NewDescribeInstanceTypesPaginator(awsx.EC2(cfg), in); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("describing instance type %s: %w", instanceType, err)
+		}
+		for _, t := range page.InstanceTypes {
+			if t.VCpuInfo != nil {
+				return int(aws.ToInt32(t.VCpuInfo.DefaultVCpus)), nil
+			}
 		}
 	}
 	return 0, nil
@@ -60,12 +61,15 @@ type Image struct {
 // FindImage returns the machine image that the account can use in the region, or nil.
 func FindImage(ctx context.Context, cfg aws.Config, id string) (*Image, error) {
 	// An image that does not exist is an empty list for a filter. As a parameter it is an error.
-	answer, err := awsx.EC2(cfg).DescribeImages(ctx, &ec2.DescribeImagesInput{Filters: []types.Filter{{Name: aws.String("image-id"), Values: []string{id}}}})
-	if err != nil {
-		return nil, fmt.Errorf("reading machine image %s: %w", id, err)
-	}
-	for _, i := range answer.Images {
-		return &Image{State: string(i.State), Architecture: string(i.Architecture), RootDevice: aws.ToString(i.RootDeviceName), Volume: i.RootDeviceType == types.DeviceTypeEbs}, nil
+	in := &ec2.DescribeImagesInput{Filters: []types.Filter{{Name: aws.String("image-id"), Values: []string{id}}}}
+	for pages := ec2.NewDescribeImagesPaginator(awsx.EC2(cfg), in); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reading machine image %s: %w", id, err)
+		}
+		for _, i := range page.Images {
+			return &Image{State: string(i.State), Architecture: string(i.Architecture), RootDevice: aws.ToString(i.RootDeviceName), Volume: i.RootDeviceType == types.DeviceTypeEbs}, nil
+		}
 	}
 	return nil, nil
 }

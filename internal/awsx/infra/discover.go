@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"golang.org/x/sync/errgroup"
 
@@ -30,23 +31,25 @@ func (r Remaining) String() string { return r.Kind + " " + r.ID + ": " + r.Reaso
 type kind struct {
 	title string
 	uses  []string
+	// ofEC2: a resource of EC2 that is gone as soon as its deletion is answered.
+	ofEC2 bool
 }
 
 var kinds = map[string]kind{
-	"instance":         {"Instance", []string{"subnet", "security-group", "internet-gateway", "resource-share"}},
-	"load-balancer":    {"Load balancer", []string{"subnet", "security-group", "internet-gateway", "target-group", "resource-share"}},
-	"target-group":     {"Target group", []string{"vpc"}},
-	"endpoint":         {"VPC endpoint", []string{"subnet", "security-group", "route-table", "vpc"}},
-	"nat-gateway":      {"NAT gateway", []string{"subnet", "address", "internet-gateway"}},
-	"internet-gateway": {"Internet gateway", []string{"vpc"}},
-	"subnet":           {"Subnet", []string{"route-table", "vpc"}},
-	"security-group":   {"Security group", []string{"vpc", "resource-share"}},
-	"resource-share":   {"Resource share", []string{"subnet"}},
-	"route-table":      {"Route table", []string{"vpc"}},
-	"hosted-zone":      {"Private hosted zone", []string{"vpc"}},
-	"vpc":              {"VPC", []string{"dhcp-options"}},
-	"dhcp-options":     {"DHCP options", nil},
-	"address":          {"Elastic IP address", nil},
+	"instance":         {"Instance", []string{"subnet", "security-group", "internet-gateway", "resource-share"}, false},
+	"load-balancer":    {"Load balancer", []string{"subnet", "security-group", "internet-gateway", "target-group", "resource-share"}, false},
+	"target-group":     {"Target group", []string{"vpc"}, false},
+	"endpoint":         {"VPC endpoint", []string{"subnet", "security-group", "route-table", "vpc"}, false},
+	"nat-gateway":      {"NAT gateway", []string{"subnet", "address", "internet-gateway"}, false},
+	"internet-gateway": {"Internet gateway", []string{"vpc"}, true},
+	"subnet":           {"Subnet", []string{"route-table", "vpc"}, true},
+	"security-group":   {"Security group", []string{"vpc", "resource-share"}, true},
+	"resource-share":   {"Resource share", []string{"subnet"}, false},
+	"route-table":      {"Route table", []string{"vpc"}, true},
+	"hosted-zone":      {"Private hosted zone", []string{"vpc"}, false},
+	"vpc":              {"VPC", []string{"dhcp-options"}, true},
+	"dhcp-options":     {"DHCP options", nil, true},
+	"address":          {"Elastic IP address", nil, true},
 }
 
 type found struct {
@@ -54,6 +57,8 @@ type found struct {
 	// slow resources are read until they are gone.
 	gone   func(context.Context) (bool, error)
 	delete func(context.Context) error
+	// owned is whether a resource of EC2 exists with the tag of the cluster. It is asked after its deletion was refused.
+	owned func(context.Context) (bool, error)
 }
 
 // Discover finds what the deletion of the infrastructure deletes. zones are names of private zones that may exist although
@@ -114,7 +119,22 @@ func (c *Cloud) discover(ctx context.Context, own, ids, zones []string) (all []f
 	if err := group.Wait(); err != nil {
 		return nil, nil, err
 	}
-	return slices.Concat(results...), slices.Concat(rest...), nil
+	all = slices.Concat(results...)
+	for i, f := range all {
+		if kinds[f.kind].ofEC2 {
+			all[i].owned = func(ctx context.Context) (bool, error) { return c.isOwned(ctx, f.id) }
+		}
+	}
+	return all, slices.Concat(rest...), nil
+}
+
+// isOwned returns whether a resource of EC2 exists with the tag of the cluster.
+func (c *Cloud) isOwned(ctx context.Context, id string) (bool, error) {
+	tags, err := c.ec2.DescribeTags(ctx, &ec2.DescribeTagsInput{Filters: []types.Filter{filter("resource-id", id), filter("key", c.owner.Tag())}})
+	if err != nil {
+		return false, fmt.Errorf("reading the tags of %s: %w", id, err)
+	}
+	return len(tags.Tags) > 0, nil
 }
 
 func nodesOf(all []found) []*rg.Node {
@@ -129,6 +149,10 @@ func nodesOf(all []found) []*rg.Node {
 			Read: func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
 				if l.Fresh && f.gone != nil {
 					if gone, err := f.gone(ctx); gone || err != nil {
+						return rg.Observed{}, err
+					}
+				} else if l.Fresh && f.owned != nil {
+					if owned, err := f.owned(ctx); !owned || err != nil {
 						return rg.Observed{}, err
 					}
 				}

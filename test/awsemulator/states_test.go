@@ -123,7 +123,7 @@ func TestStatesAreThoseOfTheModels(t *testing.T) {
 	must(t, err)
 	passes(t, "endpoint", lower(types.State("").Values()), endpointState, "pending", "available")
 	a.deleteEndpoint(t, *endpoint.VpcEndpointId)
-	passes(t, "endpoint", lower(types.State("").Values()), endpointState, "deleting", "")
+	passes(t, "endpoint", lower(types.State("").Values()), endpointState, "deleting", "deleted", "")
 
 	nat := a.natGateway(t, p.subnets[0])
 	natState := func() string {

@@ -322,18 +322,17 @@ func (c *cluster) usersMay(t *testing.T) {
 // sample applies a sample; its CRDs may just have been created.
 func (c *cluster) sample(t *testing.T, hc *hyperv1.HostedCluster) {
 	t.Helper()
-	variables := map[string]string{}
-	for _, name := range []string{"INFRA_ID", "OIDC_BUCKET", "RELEASE_IMAGE", "VPC", "SUBNET_A"} {
-		variables[name] = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+	variables := map[string]string{
+		"AWS_REGION": "us-east-1", "ZONE_A": "us-east-1a", "PARTITION": "aws", "CUSTOMER_ACCOUNT": "222222222222", "VPC": "vpc-1", "SUBNET_A": "subnet-1",
+		"INFRA_ID": "example-x7k2p", "ISSUER": "docs.s3.us-east-1.amazonaws.com/example-x7k2p", "RELEASE_IMAGE": "example.test/release:1",
 	}
-	variables["AWS_REGION"], variables["ZONE_A"], variables["CUSTOMER_ACCOUNT"], variables["RELEASE_IMAGE"] = "us-east-1", "us-east-1a", "222222222222", "example.test/release:1"
-	variables["VPC"], variables["SUBNET_A"] = "vpc-1", "subnet-1"
+	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		err := c.ApplyFiles(ctx, variables, path(t, "config", "samples", "hostedcluster-private.yaml"))
-		return err == nil, errIfFinal(err)
+		last = c.ApplyFiles(ctx, variables, path(t, "config", "samples", "hostedcluster-private.yaml"))
+		return last == nil, errIfFinal(last)
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(errors.Join(err, last))
 	}
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "clusters", Name: "example"}, hc); err != nil {
 		t.Fatal(err)

@@ -128,7 +128,7 @@ func TestTerminatedInstancesAreCheckedSoon(t *testing.T) {
 	c.create(instance)
 	c.must(kube.Delete(t.Context(), np))
 	c.must(kube.Delete(t.Context(), instance))
-	within(t.Context(), t, 15*time.Second, "the instance is checked", func() error {
+	within(t.Context(), t, 45*time.Second, "the instance is checked", func() error {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(instance), instance); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -59,15 +60,21 @@ func (u *user) instance(made infra.Output, name string) string {
 // endpointService creates a load balancer and its endpoint service, as a cluster of the management account has.
 func (u *user) endpointService(made infra.Output) string {
 	u.t.Helper()
-	balancer, err := elbv2.NewFromConfig(emulator.Config(u.account)).CreateLoadBalancer(u.t.Context(), &elbv2.CreateLoadBalancerInput{
+	balancers := elbv2.NewFromConfig(emulator.Config(u.account))
+	balancer, err := balancers.CreateLoadBalancer(u.t.Context(), &elbv2.CreateLoadBalancerInput{
 		Name: aws.String("nlb"), Type: elbv2types.LoadBalancerTypeEnumNetwork, Scheme: elbv2types.LoadBalancerSchemeEnumInternal, Subnets: []string{made.Zones[0].SubnetID},
 		Tags: []elbv2types.Tag{{Key: aws.String(ownerTag), Value: aws.String("owned")}},
 	})
 	if err != nil {
 		u.t.Fatal(err)
 	}
+	arns := []string{*balancer.LoadBalancers[0].LoadBalancerArn}
+	active := elbv2.NewLoadBalancerAvailableWaiter(balancers, func(o *elbv2.LoadBalancerAvailableWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
+	if err := active.Wait(u.t.Context(), &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: arns}, time.Minute); err != nil {
+		u.t.Fatal(err)
+	}
 	service, err := ec2.NewFromConfig(emulator.Config(u.account)).CreateVpcEndpointServiceConfiguration(u.t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
-		NetworkLoadBalancerArns: []string{*balancer.LoadBalancers[0].LoadBalancerArn}, AcceptanceRequired: aws.Bool(false),
+		NetworkLoadBalancerArns: arns, AcceptanceRequired: aws.Bool(false),
 		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeVpcEndpointService, Tags: []ec2types.Tag{{Key: aws.String(ownerTag), Value: aws.String("owned")}}}},
 	})
 	if err != nil {

@@ -31,10 +31,10 @@ type variant struct {
 
 var variants = []variant{
 	{"three zones, KMS, nodes on demand", threeZones,
-		[]string{"--additional-tags", "team=a's ${b}"}, []string{"--kms-key-arn", "arn:aws:kms:us-east-1:111111111111:key/k", "--auto-node", "--additional-tags", "team=a"}},
+		[]string{"--additional-tags", "team=a b+c=d@e:f/g"}, []string{"--kms-key-arn", "arn:aws:kms:us-east-1:111111111111:key/k", "--auto-node", "--additional-tags", "team=a"}},
 	{"one NAT gateway", "us-east-1b,us-east-1a", []string{"--single-nat-gateway", "--vpc-cidr", "10.7.0.0/16"}, nil},
 	{"public only, no prefix", "us-east-1c", []string{"--public-only", "--base-domain-prefix", "none"}, nil},
-	{"a proxy", threeZones, []string{"--enable-proxy", "--additional-tags", "team=a's ${b}"}, nil},
+	{"a proxy", threeZones, []string{"--enable-proxy", "--additional-tags", "team=a b+c=d@e:f/g"}, nil},
 }
 
 // results are the contents of infra.json and iam.json.

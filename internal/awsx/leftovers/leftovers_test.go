@@ -88,9 +88,13 @@ func (a *account) balancer(name, subnet, infraID string) string {
 	return *made[*elbv2.CreateLoadBalancerOutput](a.t)(a.elb.CreateLoadBalancer(a.t.Context(), in)).LoadBalancers[0].LoadBalancerArn
 }
 
-// service creates an endpoint service of a load balancer, and returns its id and its name.
+// service creates an endpoint service of a load balancer when that is active, and returns its id and its name.
 func (a *account) service(balancer, infraID string) (id, name string) {
 	a.t.Helper()
+	active := elbv2.NewLoadBalancerAvailableWaiter(a.elb, func(o *elbv2.LoadBalancerAvailableWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
+	if err := active.Wait(a.t.Context(), &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{balancer}}, time.Minute); err != nil {
+		a.t.Fatal(err)
+	}
 	s := made[*ec2.CreateVpcEndpointServiceConfigurationOutput](a.t)(a.ec2.CreateVpcEndpointServiceConfiguration(a.t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
 		NetworkLoadBalancerArns: []string{balancer}, AcceptanceRequired: aws.Bool(false), TagSpecifications: tags(types.ResourceTypeVpcEndpointService, infraID),
 	})).ServiceConfiguration

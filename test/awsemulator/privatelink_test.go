@@ -286,6 +286,38 @@ func TestALoadBalancerServesOneService(t *testing.T) {
 	refused(t, err, "InvalidParameter")
 }
 
+// The routes of a gateway endpoint are in its route tables, and only there.
+func TestAGatewayEndpointFollowsItsRouteTables(t *testing.T) {
+	a := newAccount(t)
+	table := func() string {
+		made, err := a.ec2.CreateRouteTable(t.Context(), &ec2.CreateRouteTableInput{VpcId: aws.String(a.vpc)})
+		must(t, err)
+		return *made.RouteTable.RouteTableId
+	}
+	first, second := table(), table()
+	made, err := a.ec2.CreateVpcEndpoint(t.Context(), &ec2.CreateVpcEndpointInput{
+		VpcId: aws.String(a.vpc), ServiceName: aws.String("com.amazonaws.us-east-1.s3"), RouteTableIds: []string{first},
+	})
+	must(t, err)
+	id := made.VpcEndpoint.VpcEndpointId
+	_, err = a.ec2.ModifyVpcEndpoint(t.Context(), &ec2.ModifyVpcEndpointInput{VpcEndpointId: id, AddRouteTableIds: []string{second}, RemoveRouteTableIds: []string{first}})
+	must(t, err)
+	routes := func(table string) (found int) {
+		tables, err := a.ec2.DescribeRouteTables(t.Context(), &ec2.DescribeRouteTablesInput{RouteTableIds: []string{table}})
+		must(t, err)
+		for _, route := range tables.RouteTables[0].Routes {
+			if aws.ToString(route.GatewayId) == *id {
+				found++
+			}
+		}
+		return found
+	}
+	equal(t, "routes of the first table", routes(first), 0)
+	equal(t, "routes of the second table", routes(second), 1)
+	a.deleteEndpoint(t, *id)
+	equal(t, "routes after the deletion", routes(second), 0)
+}
+
 func TestAGatewayEndpointNeedsNoType(t *testing.T) {
 	a := newAccount(t)
 	made, err := a.ec2.CreateVpcEndpoint(t.Context(), &ec2.CreateVpcEndpointInput{VpcId: aws.String(a.vpc), ServiceName: aws.String("com.amazonaws.us-east-1.s3")})

@@ -630,6 +630,17 @@ func TestDriftIsShownAndRepaired(t *testing.T) {
 	}
 }
 
+// The gateway endpoint has the route table of the second zone since its change.
+func TestZoneThatWasAddedLaterIsDeleted(t *testing.T) {
+	u := newUser(t)
+	u.must(createInfra("us-east-1a")...)
+	u.must(createInfra("us-east-1a,us-east-1b")...)
+	u.must(destroyInfra()...)
+	if left := u.owned(); len(left) > 0 {
+		t.Errorf("left: %s", strings.Join(left, "\n"))
+	}
+}
+
 func TestResourcesOfOthersAreNeitherAdoptedNorDeleted(t *testing.T) {
 	u := newUser(t)
 	if err := os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600); err != nil {

@@ -12,15 +12,21 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 )
 
-// progress prints events. On a terminal the last lines are what is in progress; otherwise each change is a line.
+// progress prints events. On a terminal the last lines are what is in progress. Otherwise each change is a line, and what is in progress
+// is printed again after each silence of that length.
 type progress struct {
 	env Environment
 	mu  sync.Mutex
+	// last is the time of the last line.
+	last time.Time
 	// active is what is in progress, in the order of its start.
 	active []*activity
 	shown  int
 	live   bool
 }
+
+// silence is how long nothing is printed while something is in progress.
+const silence = 10 * time.Second
 
 type activity struct {
 	label, text string
@@ -32,23 +38,19 @@ func newProgress(env Environment) *progress { return &progress{env: env} }
 
 // start shows what is in progress until the returned function is called.
 func (p *progress) start(ctx context.Context) (stop func()) {
-	if !p.env.Terminal {
-		return func() {}
-	}
-	p.live = true
+	p.live = p.env.Terminal
+	p.last = p.env.Clock.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	var ticking sync.WaitGroup
+	tick := p.env.Clock.NewTicker(time.Second)
 	ticking.Go(func() {
-		tick := p.env.Clock.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C():
-				p.mu.Lock()
-				p.redraw("")
-				p.mu.Unlock()
+				p.tick()
 			}
 		}
 	})
@@ -58,8 +60,31 @@ func (p *progress) start(ctx context.Context) (stop func()) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.active = nil
-		p.redraw("")
+		if p.live {
+			p.redraw("")
+		}
 		p.live = false
+	}
+}
+
+// tick shows how long it takes.
+func (p *progress) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live {
+		p.redraw("")
+		return
+	}
+	now := p.env.Clock.Now()
+	if now.Sub(p.last) < silence {
+		return
+	}
+	for i, a := range p.active {
+		if i == maxActive {
+			p.line(now, fmt.Sprintf("... and %d more", len(p.active)-maxActive))
+			break
+		}
+		p.line(now, fmt.Sprintf("%s [%s]", a.text, now.Sub(a.since).Round(time.Second)))
 	}
 }
 
@@ -98,7 +123,7 @@ func (p *progress) event(e rg.Event) {
 		} else if a.printed != a.text && e.Phase != rg.Creating && e.Phase != rg.Deleting && e.Phase != rg.Updating {
 			// Repetitions of the same wait are one line.
 			a.printed = a.text
-			p.line(e, a.text)
+			p.line(e.Time, a.text)
 		}
 	default:
 		if i >= 0 {
@@ -111,13 +136,14 @@ func (p *progress) event(e rg.Event) {
 		if p.live {
 			p.redraw(done)
 		} else {
-			p.line(e, done)
+			p.line(e.Time, done)
 		}
 	}
 }
 
-func (p *progress) line(e rg.Event, text string) {
-	fmt.Fprintf(p.env.Err, "%s %s\n", e.Time.UTC().Format("15:04:05"), text)
+func (p *progress) line(at time.Time, text string) {
+	p.last = at
+	fmt.Fprintf(p.env.Err, "%s %s\n", at.UTC().Format("15:04:05"), text)
 }
 
 // maxActive is how many lines the live view has.

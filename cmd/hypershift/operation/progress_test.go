@@ -5,8 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
@@ -43,6 +45,22 @@ func TestLogHasEachChangeOnce(t *testing.T) {
 	if got := play(false); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
+}
+
+// A deletion may wait for minutes, and its state does not change meanwhile.
+func TestWaitOfMinutesIsPrintedEveryTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newProgress(Environment{Err: &out, Clock: clock.RealClock{}})
+		stop := p.start(t.Context())
+		n := &rg.Node{ID: "nat", Kind: "NAT gateway", Name: "demo-nat"}
+		p.event(rg.Event{Node: n, Phase: rg.Deleting, Time: time.Now()})
+		time.Sleep(35 * time.Second)
+		stop()
+		if lines := strings.Count(out.String(), "deleting NAT gateway demo-nat ["); lines != 3 || !strings.Contains(out.String(), "[30s]") {
+			t.Errorf("the output of 35 seconds is\n%s", out.String())
+		}
+	})
 }
 
 func TestLiveViewEndsWithWhatWasDone(t *testing.T) {

@@ -3,6 +3,7 @@ package awsgraph
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/smithy-go"
@@ -37,6 +38,25 @@ var classOfCode = map[string]resourcegraph.Class{
 	"AuthFailure":            resourcegraph.Fatal,
 	"OperationNotPermitted":  resourcegraph.InUse,
 	"ResourceShareInvitationAlreadyAcceptedException": resourcegraph.Exists,
+}
+
+// codesOfGone lists, for the calls of EC2 that delete, the codes that are about the resource of the call. With another code, a resource
+// is missing that the deletion needs: it has failed.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+var codesOfGone = map[string][]string{
+	"DeleteDhcpOptions":                      {"InvalidDhcpOptionID.NotFound", "InvalidDhcpOptionsID.NotFound"},
+	"DeleteInternetGateway":                  {"InvalidInternetGatewayID.NotFound"},
+	"DeleteNatGateway":                       {"NatGatewayNotFound", "InvalidNatGatewayID.NotFound"},
+	"DeleteNetworkInterface":                 {"InvalidNetworkInterfaceID.NotFound"},
+	"DeleteRouteTable":                       {"InvalidRouteTableID.NotFound", "InvalidRouteTableId.NotFound"},
+	"DeleteSecurityGroup":                    {"InvalidGroup.NotFound", "InvalidSecurityGroupID.NotFound"},
+	"DeleteSubnet":                           {"InvalidSubnetID.NotFound"},
+	"DeleteVolume":                           {"InvalidVolume.NotFound"},
+	"DeleteVpc":                              {"InvalidVpcID.NotFound"},
+	"DeleteVpcEndpoints":                     {"InvalidVpcEndpoint.NotFound", "InvalidVpcEndpointId.NotFound"},
+	"DeleteVpcEndpointServiceConfigurations": {"InvalidVpcEndpointService.NotFound", "InvalidVpcEndpointServiceId.NotFound"},
+	"ReleaseAddress":                         {"InvalidAllocationID.NotFound"},
+	"TerminateInstances":                     {"InvalidInstanceID.NotFound"},
 }
 
 // ExistsError is an error of a creation whose code does not tell that the resource exists already.
@@ -87,6 +107,9 @@ func Classify(err error) resourcegraph.Class {
 	case awsx.Exists:
 		return resourcegraph.Exists
 	case awsx.NotFound:
+		if codes, known := codesOfGone[operation(err)]; known && !slices.Contains(codes, awsx.Code(err)) {
+			return resourcegraph.Fatal
+		}
 		return resourcegraph.NotFound
 	case awsx.InUse:
 		return resourcegraph.InUse
@@ -108,6 +131,12 @@ func Advice(err error) string {
 	var foreign *resourcegraph.NotOwnedError
 	if errors.As(err, &foreign) {
 		return "choose another infra ID, or delete the resource if it is not needed"
+	}
+	switch {
+	case awsx.IsExpiredLogin(err):
+		return "the login has expired: run `aws sso login`"
+	case awsx.IsWithoutCredentials(err):
+		return "there are no AWS credentials: run `aws configure` or `aws sso login`, set AWS_PROFILE, or pass --sts-creds"
 	}
 	switch code := awsx.Code(err); {
 	case code == "OptInRequired", code == "SubscriptionRequired":
@@ -151,8 +180,12 @@ func Advice(err error) string {
 	return ""
 }
 
-// Explain adds the advice to the error.
+// Explain adds the advice to the error. Of an error about missing credentials there is only the advice: the call that needed them does not
+// matter.
 func Explain(err error) error {
+	if awsx.IsExpiredLogin(err) || awsx.IsWithoutCredentials(err) {
+		return errors.New(Advice(err))
+	}
 	if advice := Advice(err); advice != "" {
 		return fmt.Errorf("%w\n  %s", err, advice)
 	}

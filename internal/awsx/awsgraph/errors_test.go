@@ -22,6 +22,8 @@ func TestClassesOfErrors(t *testing.T) {
 		want resourcegraph.Class
 	}{
 		"a deletion of what is gone is complete":                  {answer("DeleteSubnet", "InvalidSubnetID.NotFound", ""), resourcegraph.NotFound},
+		"a deletion that misses another resource has failed":      {answer("DeleteVpcEndpoints", "InvalidRoute.NotFound", ""), resourcegraph.Fatal},
+		"a gateway that is gone":                                  {answer("DeleteNatGateway", "NatGatewayNotFound", ""), resourcegraph.NotFound},
 		"a deletion in another state is not complete":             {answer("DeleteVpnGateway", "IncorrectState", ""), resourcegraph.Inconsistent},
 		"a deletion without an answer is repeated":                {lost, resourcegraph.Unknown},
 		"a resource with dependents is in use":                    {answer("DeleteVpc", "DependencyViolation", ""), resourcegraph.InUse},

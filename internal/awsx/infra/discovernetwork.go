@@ -2,15 +2,16 @@ package infra
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 )
 
 // discoverNetwork finds what has the tag of the cluster.
@@ -161,10 +162,8 @@ func (c *Cloud) discoverEndpoints(ctx context.Context) (all []found, _ error) {
 				if err != nil {
 					return err
 				}
-				for _, u := range answer.Unsuccessful {
-					if u.Error != nil && !strings.Contains(aws.ToString(u.Error.Code), "NotFound") {
-						return fmt.Errorf("%s: %s", aws.ToString(u.Error.Code), aws.ToString(u.Error.Message))
-					}
+				if refusal := ec2util.Refusal(answer.Unsuccessful); refusal != nil {
+					return &smithy.OperationError{ServiceID: ec2.ServiceID, OperationName: "DeleteVpcEndpoints", Err: refusal}
 				}
 				return nil
 			},

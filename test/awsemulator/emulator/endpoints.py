@@ -94,7 +94,20 @@ def _modify(original: Any, self: EC2Response) -> ActionResult:
     _set(self, endpoint)
     if endpoint.vpc_endpoint_type == "Interface":
         _follow_subnets(backend, endpoint)
+    else:
+        _follow_route_tables(backend, endpoint)
     return answer
+
+
+def _follow_route_tables(backend: EC2Backend, endpoint: VPCEndPoint) -> None:
+    """Give the route tables of a gateway endpoint their route, and take it from others. moto does it at the creation only."""
+    destination = endpoint.destination_prefix_list_id
+    for table in backend.describe_route_tables(filters={"vpc-id": [endpoint.vpc_id]}):
+        has = destination in [route.destination_prefix_list_id for route in table.routes]
+        if table.id in endpoint.route_table_ids and not has:
+            backend.create_route(table.id, None, gateway_id=endpoint.id, destination_prefix_list_id=destination)
+        elif table.id not in endpoint.route_table_ids and has:
+            backend.delete_route(table.id, destination)
 
 
 @wrap(EC2Response, "describe_vpc_endpoints")
@@ -119,6 +132,8 @@ def _delete(_: Any, self: EC2Response) -> ActionResult:
             # the security group in use. moto's own delete drops them at once.
             endpoint.state = "deleted"
         else:
+            tables = {table.id for table in backend.describe_route_tables(filters={"vpc-id": [endpoint.vpc_id]})}
+            endpoint.route_table_ids = [table for table in endpoint.route_table_ids if table in tables]
             backend.delete_vpc_endpoints([endpoint_id])
     return ActionResult({"Unsuccessful": failed})
 

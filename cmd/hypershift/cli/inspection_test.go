@@ -176,6 +176,10 @@ func TestLeftoversAreListedByCostAndDeleted(t *testing.T) {
 		t.Errorf("left: %s", strings.Join(left, "\n"))
 	}
 	u.must("leftovers", "aws", "--infra-id", "demo-x7k2p")
+	// EC2 lists the tags of the instance for another hour.
+	if u.must("leftovers", "aws"); !strings.Contains(u.out.String(), "no resource has the tag of a cluster") {
+		t.Errorf("the deleted cluster is listed:\n%s", u.out.String())
+	}
 }
 
 func TestResourcesOfALivingClusterAreNotDeleted(t *testing.T) {

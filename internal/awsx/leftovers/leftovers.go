@@ -190,11 +190,13 @@ func deleteService(ctx context.Context, api *ec2.Client, id string) error {
 	return nil
 }
 
-// Clusters returns the infra IDs of all clusters that own EC2 resources in the region, with the number of resources.
+// Clusters returns the infra IDs of all clusters that own EC2 resources in the region, with the number of resources. EC2 keeps the tags of
+// some resources for about an hour after these are gone. They do not count.
 func Clusters(ctx context.Context, cfg aws.Config) (map[string]int, error) {
-	found := map[string]int{}
+	api := awsx.EC2(cfg)
+	owners := map[types.ResourceType]map[string]string{} // infra IDs by the id of the resource
 	prefix := names.ClusterTag("")
-	pages := ec2.NewDescribeTagsPaginator(awsx.EC2(cfg), &ec2.DescribeTagsInput{Filters: []types.Filter{
+	pages := ec2.NewDescribeTagsPaginator(api, &ec2.DescribeTagsInput{Filters: []types.Filter{
 		{Name: aws.String("key"), Values: []string{prefix + "*"}},
 		{Name: aws.String("value"), Values: []string{names.ClusterTagValue}},
 	}})
@@ -205,8 +207,21 @@ func Clusters(ctx context.Context, cfg aws.Config) (map[string]int, error) {
 		}
 		for _, t := range page.Tags {
 			if infraID, ok := strings.CutPrefix(aws.ToString(t.Key), prefix); ok && aws.ToString(t.Value) == names.ClusterTagValue {
-				found[infraID]++
+				if owners[t.ResourceType] == nil {
+					owners[t.ResourceType] = map[string]string{}
+				}
+				owners[t.ResourceType][aws.ToString(t.ResourceId)] = infraID
 			}
+		}
+	}
+	found := map[string]int{}
+	for kind, ofKind := range owners {
+		living, err := living(ctx, api, kind, slices.Sorted(maps.Keys(ofKind)))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range living {
+			found[ofKind[id]]++
 		}
 	}
 	return found, nil

@@ -185,8 +185,28 @@ func TestClustersAreCountedByTheirTag(t *testing.T) {
 	made[*ec2.CreateVpcOutput](t)(a.ec2.CreateVpc(t.Context(), &ec2.CreateVpcInput{CidrBlock: aws.String("10.9.0.0/16"), TagSpecifications: []types.TagSpecification{{
 		ResourceType: types.ResourceTypeVpc, Tags: []types.Tag{{Key: aws.String(owner("shared-x").Tag()), Value: aws.String("shared")}},
 	}}}))
+	a.goes("gone-x")
 	clusters := made[map[string]int](t)(leftovers.Clusters(t.Context(), a.config))
 	if fmt.Sprint(clusters) != "map[demo-x:2 other-x:2]" || !slices.Equal(leftovers.Sorted(clusters), []string{"demo-x", "other-x"}) {
 		t.Errorf("clusters %v", clusters)
 	}
+}
+
+// goes creates a network with an instance, and deletes it. EC2 lists the instance, and its tags, for another hour.
+func (a *account) goes(infraID string) {
+	a.t.Helper()
+	ctx := a.t.Context()
+	vpc, subnet := a.network(infraID)
+	run := made[*ec2.RunInstancesOutput](a.t)(a.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
+		ImageId: aws.String(awsemulator.ImageAMD64), InstanceType: types.InstanceTypeM5Large, MinCount: aws.Int32(1), MaxCount: aws.Int32(1), SubnetId: aws.String(subnet),
+		TagSpecifications: tags(types.ResourceTypeInstance, infraID),
+	}))
+	ids := []string{*run.Instances[0].InstanceId}
+	made[*ec2.TerminateInstancesOutput](a.t)(a.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids}))
+	terminated := ec2.NewInstanceTerminatedWaiter(a.ec2, func(o *ec2.InstanceTerminatedWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
+	if err := terminated.Wait(ctx, &ec2.DescribeInstancesInput{InstanceIds: ids}, time.Minute); err != nil {
+		a.t.Fatal(err)
+	}
+	made[*ec2.DeleteSubnetOutput](a.t)(a.ec2.DeleteSubnet(ctx, &ec2.DeleteSubnetInput{SubnetId: aws.String(subnet)}))
+	made[*ec2.DeleteVpcOutput](a.t)(a.ec2.DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: aws.String(vpc)}))
 }

@@ -30,6 +30,7 @@ from . import (  # noqa: F401
     quotas,
     route53,
     sharing,
+    tags,
     webidentity,
 )
 from .frontdoor import FrontDoor

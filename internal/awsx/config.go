@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/utils/clock"
 )
@@ -82,6 +83,8 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 	}
 	load := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(client),
+		// What the SDK would print is in the error of the call, too, and would mix with the output of the program.
+		config.WithLogger(logging.Nop{}),
 		config.WithAPIOptions(append(slices.Clone(opts.Middleware), silentHosts.install)),
 		config.WithRetryer(func() aws.Retryer {
 			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = maxAttempts })

@@ -3,10 +3,12 @@ package awsx
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials/ssocreds"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
@@ -205,6 +207,23 @@ func IsTransient(err error) bool {
 		return true
 	}
 	return false
+}
+
+// IsWithoutCredentials is true if no credentials were found: neither the environment nor a profile has any, and the metadata of an
+// instance, which is the last place to look, has none.
+func IsWithoutCredentials(err error) bool {
+	op := innermost(err)
+	return op != nil && op.Service() == "ec2imds"
+}
+
+// IsExpiredLogin is true if the session of IAM Identity Center (SSO), from which credentials are taken, has ended or was never begun.
+func IsExpiredLogin(err error) bool {
+	var token *ssocreds.InvalidTokenError
+	if op := innermost(err); errors.As(err, &token) || op != nil && (op.Service() == "SSO" || op.Service() == "SSO OIDC") {
+		return true
+	}
+	// Before the first login, there is no file with a token. The SDK has no type for it.
+	return errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "cached SSO token")
 }
 
 // Code returns the error code of AWS, or "".

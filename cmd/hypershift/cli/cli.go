@@ -20,6 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operatorroles"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 // Exit codes.
@@ -45,7 +46,7 @@ func New(name string, env operation.Environment) *cobra.Command {
 	}
 	root := &cobra.Command{
 		Use: name, Short: "Create, inspect and delete hosted clusters and what they need in AWS",
-		SilenceErrors: true, SilenceUsage: true,
+		Version: version.Get().String(), SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)

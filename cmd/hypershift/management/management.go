@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -31,6 +32,9 @@ func (f *Flags) Config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.Context}).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, &operation.UsageError{Err: fmt.Errorf("there is no kubeconfig of the management cluster at %s: pass --kubeconfig, or set KUBECONFIG", strings.Join(rules.GetLoadingPrecedence(), ", "))}
+	}
 	if err != nil {
 		return nil, &operation.UsageError{Err: fmt.Errorf("reading the kubeconfig of the management cluster: %w", err)}
 	}

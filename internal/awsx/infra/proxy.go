@@ -1,16 +1,15 @@
 package infra
 
 import (
-	"bytes"
 	"crypto/x509"
 	_ "embed"
 	"encoding/binary"
 	"encoding/pem"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
-	"text/template"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -110,10 +109,14 @@ func (b builder) proxyIngress() []types.IpPermission {
 	}}
 }
 
-//go:embed proxy.sh
-var proxyScript string
-
-var proxyTemplate = template.Must(template.New("proxy.sh").Parse(proxyScript))
+// The scripts have placeholders in the form @NAME@. They are no templates of Go: one use of text/template, which finds methods by their names,
+// makes the linker keep every method of the program, which doubles its size.
+var (
+	//go:embed proxy.sh
+	proxyScript string
+	//go:embed proxytls.sh
+	proxyTLSScript string
+)
 
 // proxyUserData returns the script that installs the proxy. That of a secure proxy has its private key; the key of the authority that
 // signs its certificate is not kept.
@@ -123,11 +126,7 @@ func (b builder) proxyUserData() (string, error) {
 	if b.proxy.userData != "" {
 		return b.proxy.userData, nil
 	}
-	values := struct {
-		InfraID, Clients         string
-		Port, SecurePort         int
-		Certificate, Key, Listen string
-	}{InfraID: b.InfraID, Clients: b.VPCCIDR.String(), Port: proxyPort, SecurePort: secureProxyPort, Listen: b.proxyListeners()}
+	var tlsPort, tls string
 	if b.SecureProxy {
 		now := b.clock.Now()
 		authority, err := pki.NewAuthority(b.InfraID+"-proxy", now)
@@ -138,14 +137,11 @@ func (b builder) proxyUserData() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		values.Certificate = string(leaf.CertPEM) + string(pki.Bundle(authority.Certificate))
-		values.Key = string(leaf.KeyPEM)
+		tlsPort = fmt.Sprintf("https_port %d tls-cert=/etc/squid/proxy.crt tls-key=/etc/squid/proxy.key\n", secureProxyPort)
+		tls = strings.NewReplacer("@KEY@\n", string(leaf.KeyPEM), "@CERTIFICATE@\n", string(leaf.CertPEM)+string(pki.Bundle(authority.Certificate))).Replace(proxyTLSScript)
 	}
-	var text bytes.Buffer
-	if err := proxyTemplate.Execute(&text, values); err != nil {
-		return "", fmt.Errorf("writing the user data of the proxy: %w", err)
-	}
-	b.proxy.userData = text.String()
+	b.proxy.userData = strings.NewReplacer("@INFRA_ID@", b.InfraID, "@LISTENERS@", b.proxyListeners(), "@PORT@", strconv.Itoa(proxyPort), "@CLIENTS@", b.VPCCIDR.String(),
+		"@TLS_PORT@\n", tlsPort, "@TLS@\n", tls).Replace(proxyScript)
 	return b.proxy.userData, nil
 }
 

@@ -1,16 +1,14 @@
 #!/bin/bash
-# The proxy of the cluster {{.InfraID}}.
-# listeners: {{.Listen}}
+# The proxy of the cluster @INFRA_ID@.
+# listeners: @LISTENERS@
 set -euo pipefail
 # There is no way to the repository until the address of the instance is associated.
 until dnf install -y squid; do sleep 10; done
 
 cat > /etc/squid/squid.conf <<'END'
-http_port {{.Port}}
-{{- if .Certificate}}
-https_port {{.SecurePort}} tls-cert=/etc/squid/proxy.crt tls-key=/etc/squid/proxy.key
-{{- end}}
-acl clients src {{.Clients}}
+http_port @PORT@
+@TLS_PORT@
+acl clients src @CLIENTS@
 # The instance itself, and its metadata, which have this script.
 acl instance dst 0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 ::/127 fe80::/10 fd00:ec2::/32
 http_access deny instance
@@ -21,17 +19,7 @@ forwarded_for delete
 END
 chown root:squid /etc/squid/squid.conf
 chmod 640 /etc/squid/squid.conf
-{{- if .Certificate}}
-
-install -m 640 -g squid /dev/null /etc/squid/proxy.key
-cat > /etc/squid/proxy.key <<'END'
-{{.Key -}}
-END
-cat > /etc/squid/proxy.crt <<'END'
-{{.Certificate -}}
-END
-chmod 644 /etc/squid/proxy.crt
-{{- end}}
+@TLS@
 
 # Also a name that leads to the metadata does not.
 mkdir -p /etc/systemd/system/squid.service.d

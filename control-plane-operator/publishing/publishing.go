@@ -3,6 +3,8 @@
 //	LoadBalancer   hostname from the spec, or that of the load balancer; port of the Service
 //	NodePort       address from the spec; node port from the spec, or the allocated one
 //	Route          host of the Route; port of the router
+//
+// Konnectivity as Route without a host name has no Route if the API server has a load balancer that nodes reach: it is another port of that.
 package publishing
 
 import (
@@ -22,12 +24,19 @@ import (
 // RouterPort is the port on which routers serve.
 const RouterPort = 443
 
+// TunnelPort is the name of the port of konnectivity in the Service of the API server.
+const TunnelPort = "agents"
+
 // Konnectivity returns the address of the konnectivity server for agents on nodes that use a path: Public or Private. The
 // name is empty until it is published.
 func Konnectivity(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlane, path hyperv1.AWSEndpointAccessType) (target.Host, error) {
 	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity)
 	if how.Type == hyperv1.Route {
-		return routeAddress(ctx, c, hcp.Namespace, names.KonnectivityServer, path == hyperv1.Private)
+		at, err := routeAddress(ctx, c, hcp.Namespace, names.KonnectivityServer, path == hyperv1.Private)
+		if err != nil || at.Name != "" || path == hyperv1.Private {
+			return at, err
+		}
+		return tunnelPortAddress(ctx, c, hcp)
 	}
 	return ServiceAddress(ctx, c, client.ObjectKey{Namespace: hcp.Namespace, Name: names.KonnectivityServer}, how)
 }
@@ -47,6 +56,20 @@ func ServiceAddress(ctx context.Context, c client.Reader, key client.ObjectKey, 
 		return target.Host{Name: cmp.Or(how.Hostname(), LoadBalancerAddress(service)), Port: port.Port}, nil
 	case how.Type == hyperv1.NodePort && port.NodePort != 0:
 		return target.Host{Name: how.Chosen(), Port: port.NodePort}, nil
+	}
+	return target.Host{}, nil
+}
+
+// tunnelPortAddress returns the address of konnectivity as a port of the Service of the API server, if it is one.
+func tunnelPortAddress(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlane) (target.Host, error) {
+	service := &corev1.Service{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: names.KubeAPIServer}, service); client.IgnoreNotFound(err) != nil {
+		return target.Host{}, fmt.Errorf("resolving the address of konnectivity: %w", err)
+	}
+	for _, port := range service.Spec.Ports {
+		if port.Name == TunnelPort {
+			return target.Host{Name: cmp.Or(hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer).Hostname(), LoadBalancerAddress(service)), Port: port.Port}, nil
+		}
 	}
 	return target.Host{}, nil
 }

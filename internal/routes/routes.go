@@ -5,6 +5,8 @@
 //	Konnectivity   konnectivity.<domain>               nodes with a public path cannot connect
 //	OAuthServer    -                                   no Route
 //
+// If the API server has a load balancer, konnectivity has no default: nodes reach it at another port of that, without a record in DNS.
+//
 // The domain is <baseDomainPrefix>.<baseDomain>. The default of the prefix is the name of the cluster. A management cluster
 // that serves Routes itself, such as OpenShift, assigns host names to Routes without one, and keeps doing so.
 package routes
@@ -52,7 +54,8 @@ func WithHosts(cluster string, spec *hyperv1.HostedClusterSpec, served bool) []h
 	if domain == "" {
 		return services
 	}
-	ownRouter := !served || hyperv1.PublishingOf(services, hyperv1.APIServer).Type == hyperv1.Route
+	api := hyperv1.PublishingOf(services, hyperv1.APIServer).Type
+	ownRouter, balanced := !served || api == hyperv1.Route, api == hyperv1.LoadBalancer
 	for i := range services {
 		how := &services[i].ServicePublishingStrategy
 		if how.Type != hyperv1.Route || how.Hostname() != "" {
@@ -61,7 +64,7 @@ func WithHosts(cluster string, spec *hyperv1.HostedClusterSpec, served bool) []h
 		switch service := services[i].Service; {
 		case service == hyperv1.APIServer && public(spec.Platform):
 			how.Route = &hyperv1.RoutePublishingStrategy{Hostname: "api." + domain}
-		case service == hyperv1.Konnectivity && ownRouter && spec.Platform.NodeAccess() == hyperv1.Public:
+		case service == hyperv1.Konnectivity && ownRouter && !balanced && spec.Platform.NodeAccess() == hyperv1.Public:
 			how.Route = &hyperv1.RoutePublishingStrategy{Hostname: "konnectivity." + domain}
 		}
 	}

@@ -20,8 +20,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -30,7 +32,7 @@ import (
 
 // TestCommandLine creates a private cluster with three nodes by one command of the command line, adds a node pool, and deletes all by
 // another command. The customer's account has nothing but a public zone. Then it does the same, and kills the program in the
-// middle of each command.
+// middle of each command. At last it creates a cluster of each access mode with the required flags only.
 func TestCommandLine(t *testing.T) {
 	begin(t)
 	program := buildCommandLine(t)
@@ -65,6 +67,30 @@ func TestCommandLine(t *testing.T) {
 		u.must(u.destroy()...)
 		u.nothingLeft(h)
 	})
+	// external-dns of the lab does not write to the zones of customers: what nodes need has no names there.
+	for access, balancers := range map[hyperv1.AWSEndpointAccessType]int{hyperv1.Public: 1, hyperv1.PublicAndPrivate: 3, hyperv1.Private: 1} {
+		t.Run("only the required flags "+string(access), func(t *testing.T) {
+			u := newCommandLineUser(t, program, "plain-"+strings.ToLower(string(access)))
+			u.must(append(u.createPlain(access), "--wait", "--timeout", "10m")...)
+			h := u.hosted()
+			h.available()
+			h.eventually("the API server reaches a node through a tunnel", func(ctx context.Context) error {
+				out, err := on.Kubectl(ctx, h.kubeconfig, "", "logs", "-n", "kube-system", "daemonset/kube-proxy")
+				if err != nil {
+					return fmt.Errorf("kubectl logs: %s: %w", out, err)
+				}
+				return nil
+			})
+			services := &corev1.ServiceList{}
+			h.must(h.management.List(t.Context(), services, client.InNamespace(h.namespace())))
+			services.Items = slices.DeleteFunc(services.Items, func(s corev1.Service) bool { return s.Spec.Type != corev1.ServiceTypeLoadBalancer })
+			if len(services.Items) != balancers {
+				t.Errorf("the cluster has %d load balancers, want %d", len(services.Items), balancers)
+			}
+			u.must(u.destroy()...)
+			u.nothingLeft(h)
+		})
+	}
 }
 
 // buildCommandLine builds the program as `make build` does.
@@ -124,6 +150,18 @@ func (u *commandLineUser) create(more ...string) []string {
 		"create", "cluster", "aws", "--name", u.name, "--base-domain", u.domain, "--zones", "us-east-1a,us-east-1b,us-east-1c",
 		"--endpoint-access", "Private", "--control-plane-availability-policy", "SingleReplica", "--release-image", release(u.t, on.Versions[0]),
 	}, more...)
+}
+
+// createPlain has the required flags only.
+func (u *commandLineUser) createPlain(access hyperv1.AWSEndpointAccessType) []string {
+	args := []string{"create", "cluster", "aws", "--name", u.name, "--release-image", release(u.t, on.Versions[0])}
+	if access != hyperv1.Public {
+		args = append(args, "--endpoint-access", string(access))
+	}
+	if access != hyperv1.Private {
+		args = append(args, "--base-domain", u.domain)
+	}
+	return args
 }
 
 func (u *commandLineUser) destroy() []string {

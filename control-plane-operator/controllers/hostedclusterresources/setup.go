@@ -36,7 +36,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		}))).
 		Watches(&routev1.Route{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Service{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
-			return obj.GetName() == names.KonnectivityServer // where it is published without a Route
+			return obj.GetName() == names.KonnectivityServer || obj.GetName() == names.KubeAPIServer // where it is published without a Route
 		}))).
 		WatchesRawSource(r.watches).
 		Complete(c)

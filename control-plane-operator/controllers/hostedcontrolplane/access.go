@@ -32,6 +32,8 @@ type access struct {
 	ownRouter bool
 	// publicRouter is true if public clients use the control plane's router.
 	publicRouter bool
+	// tunnelsByAPI is true if nodes with a public path reach konnectivity through the load balancer of the API server.
+	tunnelsByAPI bool
 	// tunnels are the paths of konnectivity, Public or Private. The first is that of new nodes.
 	tunnels  []hyperv1.AWSEndpointAccessType
 	services map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy
@@ -52,8 +54,10 @@ func accessOf(hcp *hyperv1.HostedControlPlane, servesRoutes bool) access {
 	a.apiRoute = api.Type == hyperv1.Route
 	a.apiHostname = api.Hostname()
 	a.ownRouter = !a.public || !servesRoutes || a.apiRoute && a.apiHostname != ""
-	tunnels := a.services[hyperv1.Konnectivity].Type == hyperv1.Route && slices.Contains(a.tunnels, hyperv1.Public)
-	a.publicRouter = a.public && a.ownRouter && (a.apiRoute || tunnels)
+	tunnels := a.services[hyperv1.Konnectivity]
+	publicTunnels := tunnels.Type == hyperv1.Route && slices.Contains(a.tunnels, hyperv1.Public)
+	a.tunnelsByAPI = a.public && a.ownRouter && publicTunnels && tunnels.Hostname() == "" && api.Type == hyperv1.LoadBalancer
+	a.publicRouter = a.public && a.ownRouter && (a.apiRoute || publicTunnels && !a.tunnelsByAPI)
 	return a
 }
 

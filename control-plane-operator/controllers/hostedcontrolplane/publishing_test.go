@@ -100,6 +100,33 @@ func TestPublishingStrategies(t *testing.T) {
 	}
 }
 
+// A Route of konnectivity without a host name would need a record in DNS. The load balancer of the API server has a name, and serves it, too.
+func TestTunnelsUseTheLoadBalancerOfTheAPIServer(t *testing.T) {
+	for name, host := range map[string]string{"": "a-kube-apiserver-0123456789abcdef.elb.us-east-1.amazonaws.com", "api.example.com": "api.example.com"} {
+		hcp := onNone(byBalancer(name), byRoute(""))
+		hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AllowedCIDRBlocks: []hyperv1.CIDRBlock{"192.0.2.0/24"}}
+		w := newTestEnv(t, hcp)
+		w.settle()
+		balanced := "Service kube-apiserver: balanced internet-facing"
+		if name != "" {
+			balanced = "Service kube-apiserver: balanced for " + name + " internet-facing"
+		}
+		if d := cmp.Diff([]string{"Service konnectivity-server", balanced}, w.exposed()); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if missing := w.ready(t.Context()); missing != "" {
+			t.Error(missing)
+		}
+		hcp = w.hcp(t.Context())
+		if got := hcp.Status.ControlPlaneEndpoint; got != (hyperv1.APIEndpoint{Host: host, Port: 6443}) {
+			t.Errorf("the API is at %+v", got)
+		}
+		if got, err := publishing.Konnectivity(t.Context(), w.Client(), hcp, hyperv1.Public); err != nil || got != (target.Host{Name: host, Port: 8091}) {
+			t.Errorf("tunnels are at %+v: %v", got, err)
+		}
+	}
+}
+
 // A node port may be in use or out of range: only the API server of the management cluster can check it.
 func TestNodePortInUseIsReported(t *testing.T) {
 	hcp := onNone(byNodePort("192.0.2.1", 31000), byNodePort("192.0.2.1", 31001))

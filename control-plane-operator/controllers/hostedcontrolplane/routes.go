@@ -26,6 +26,9 @@ func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	}
 	if how := a.services[hyperv1.Konnectivity]; how.Type == hyperv1.Route {
 		for i, path := range a.tunnels {
+			if path == hyperv1.Public && a.tunnelsByAPI {
+				continue
+			}
 			out = append(out, tunnelRoute(hcp, a, path, i > 0, how.Hostname()))
 		}
 	}

@@ -67,6 +67,11 @@ func apiServer(hcp *hyperv1.HostedControlPlane, a access) *corev1.Service {
 	if byItself(a, a.services[hyperv1.APIServer], svc); svc.Spec.Type == corev1.ServiceTypeLoadBalancer {
 		svc.Spec.LoadBalancerSourceRanges = allowed(hcp)
 	}
+	if a.tunnelsByAPI {
+		svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{
+			Name: publishing.TunnelPort, Port: konnectivityPort, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString("agents"),
+		})
+	}
 	return svc
 }
 

@@ -13,6 +13,7 @@ from moto.ec2.models import EC2Backend
 
 from . import states
 from .patching import wrap
+from .sharing import of_all_accounts
 
 _EXISTING: dict[str, Callable[[EC2Backend], Iterable[str]]] = {
     "dopt": lambda b: b.dhcp_options_sets,
@@ -22,7 +23,8 @@ _EXISTING: dict[str, Callable[[EC2Backend], Iterable[str]]] = {
     "rtb": lambda b: b.route_tables,
     "sg": lambda b: (group for groups in b.groups.values() for group in groups),
     "snap": lambda b: b.snapshots,
-    "subnet": lambda b: (subnet for subnets in b.subnets.values() for subnet in subnets),
+    # A participant gives tags of its own to a shared subnet.
+    "subnet": lambda b: (subnet for owner in of_all_accounts(b) for subnets in owner.subnets.values() for subnet in subnets),
     "vol": lambda b: b.volumes,
     "vpc": lambda b: b.vpcs,
     "vpce": lambda b: (*b.vpc_end_points, *b.configurations),

@@ -45,7 +45,7 @@ func publishesDocuments(f *Facts) bool {
 // last change of the spec.
 const notObserved = "the last change has not been observed yet"
 
-// wasAvailable includes Unknown, which only follows True.
+// wasAvailable includes Unknown, which earlier versions set after True.
 func (f *Facts) wasAvailable() bool {
 	was := f.before(hyperv1.HostedClusterAvailable)
 	return was != "" && was != metav1.ConditionFalse
@@ -59,7 +59,8 @@ func available(f *Facts) metav1.Condition {
 	case missing == nil:
 		return f.is(metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
 	case f.isStale(missing.Type) && missing.Status == metav1.ConditionTrue && f.wasAvailable():
-		return f.is(metav1.ConditionUnknown, hyperv1.ProgressingReason, missing.Type+": "+notObserved)
+		// An edit does not end the availability. Progressing reports that it has not been observed.
+		return f.is(metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
 	default:
 		return f.is(metav1.ConditionFalse, missing.Reason, f.missingMessage(missing))
 	}
@@ -114,8 +115,6 @@ func progressing(f *Facts) metav1.Condition {
 		return f.rollout(f.accessChange(f.is(metav1.ConditionFalse, hyperv1.AsExpectedReason, reconcile.AllIsWell)))
 	case isBlocking(missing):
 		return f.rollout(f.is(metav1.ConditionFalse, hyperv1.BlockedReason, f.missingMessage(missing)))
-	case f.condition(hyperv1.HostedClusterAvailable).Status == metav1.ConditionUnknown:
-		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, missing.Type+": "+notObserved)
 	}
 	return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, f.missingMessage(missing))
 }

@@ -42,6 +42,8 @@ type Facts struct {
 	// Tolerated are errors of the configuration that block nothing, because the last
 	// valid one stays in use.
 	Tolerated field.ErrorList
+	// NodesExpected is whether NodePools ask for nodes.
+	NodesExpected bool
 	// ImageOverrides is whether users may choose the image of the
 	// control-plane-operator.
 	ImageOverrides bool

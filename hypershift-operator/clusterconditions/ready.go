@@ -10,15 +10,18 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ready reports whether the cluster is available and runs everything that spec asks for, for tools that know no other condition.
+// ready reports whether the cluster is available, reaches its nodes and runs everything that spec asks for, for tools that know no other
+// condition.
 func ready(f *Facts) metav1.Condition {
 	available, progressing := f.condition(hyperv1.HostedClusterAvailable), f.condition(hyperv1.HostedClusterProgressing)
-	version := f.condition(hyperv1.ClusterVersionAvailable)
+	version, tunnels := f.condition(hyperv1.ClusterVersionAvailable), f.condition(hyperv1.DataPlaneConnectionAvailable)
 	switch {
 	case available.Status != metav1.ConditionTrue:
 		return f.is(available.Status, available.Reason, available.Message)
 	case progressing.Status != metav1.ConditionFalse || progressing.Reason == hyperv1.BlockedReason:
 		return f.is(metav1.ConditionFalse, progressing.Reason, progressing.Message)
+	case tunnels.Status == metav1.ConditionFalse, f.NodesExpected && tunnels.Status != metav1.ConditionTrue:
+		return f.is(metav1.ConditionFalse, cmp.Or(tunnels.Reason, hyperv1.NoNodesReason), tunnels.Type+": "+cmp.Or(tunnels.Message, "waiting for nodes"))
 	case version.Status == metav1.ConditionFalse:
 		return f.is(metav1.ConditionFalse, version.Reason, version.Type+": "+version.Message)
 	}

@@ -34,6 +34,21 @@ func TestReadyAndStalled(t *testing.T) {
 			set(hyperv1.ClusterVersionAvailable, metav1.ConditionFalse, hyperv1.NameTakenReason, "ConfigOperatorReconciliationSucceeded: it is taken"),
 			"False NameTaken: ClusterVersionAvailable: ConfigOperatorReconciliationSucceeded: it is taken", "",
 		},
+		"a cluster whose API server does not reach its nodes is available, and not ready": {
+			set(hyperv1.DataPlaneConnectionAvailable, metav1.ConditionFalse, hyperv1.NoTunnelsReason, "no pod konnectivity-agent is ready"),
+			"False NoTunnels: DataPlaneConnectionAvailable: no pod konnectivity-agent is ready", "",
+		},
+		"one that expects nodes is not ready before them": {
+			func(f *Facts) {
+				f.NodesExpected = true
+				f.override(hyperv1.DataPlaneConnectionAvailable, metav1.ConditionUnknown, hyperv1.NoNodesReason, "the cluster has no nodes")
+			},
+			"False NoNodes: DataPlaneConnectionAvailable: the cluster has no nodes", "",
+		},
+		"one without node pools is ready without nodes": {
+			set(hyperv1.DataPlaneConnectionAvailable, metav1.ConditionUnknown, hyperv1.NoNodesReason, "the cluster has no nodes"),
+			"True AsExpected: " + reconcile.AllIsWell, "",
+		},
 		"an invalid spec stalls": {
 			set(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, "spec.x: no"),
 			"False InvalidConfiguration: ValidConfiguration: spec.x: no", "True Blocked: ValidConfiguration: spec.x: no",

@@ -3,9 +3,9 @@ package v1beta1
 // Condition types of a HostedCluster that summarize its state. `kubectl get hostedcluster` shows Available and
 // Progressing. Ready and Stalled are those that `kubectl wait`, Flux and other tools understand (kstatus).
 const (
-	// HostedClusterReady is True when the cluster is Available and nothing of its spec remains to be done: Progressing
-	// is False. In contrast to Available, it is False during an upgrade. If False, the message contains what is waited
-	// for.
+	// HostedClusterReady is True when the cluster is Available, its API server reaches its nodes, and nothing of its
+	// spec remains to be done: Progressing is False. In contrast to Available, it is False during an upgrade, and until
+	// there are nodes if NodePools ask for some. If False, the message contains what is waited for.
 	HostedClusterReady = "Ready"
 	// HostedClusterStalled is True while waiting does not help: the condition that the message names requires a change
 	// of spec or of the annotations, or spec.pausedUntil stops all changes. Otherwise it is absent.

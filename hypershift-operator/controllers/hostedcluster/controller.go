@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/netip"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -336,6 +337,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		HostedCluster: s.hc, ControlPlane: s.hcp, Endpoints: s.endpoints, Report: report, Steps: conditions,
 		Paused: s.paused, InvalidPause: s.invalidPause(), OperatorProblem: s.health.Problem, Releases: s.releases,
 		SpecApplied: s.specApplied, Tolerated: s.tolerated, ImageOverrides: r.AllowOperatorImageOverride,
+		NodesExpected: slices.ContainsFunc(s.pools, asksForNodes),
 	}
 	if r.PoliciesEnforced != nil {
 		f.Policies = r.PoliciesEnforced()

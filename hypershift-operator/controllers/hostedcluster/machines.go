@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
@@ -80,6 +82,17 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 func (s *scope) autoscales() bool {
 	return s.aws() != nil && s.hc.Annotations[hyperv1.DisableClusterAutoscalerAnnotation] != "true" &&
 		slices.ContainsFunc(s.pools, func(np hyperv1.NodePool) bool { return np.Spec.AutoScaling != nil && np.DeletionTimestamp.IsZero() })
+}
+
+// asksForNodes reports whether a NodePool has nodes when it is as desired.
+func asksForNodes(np hyperv1.NodePool) bool {
+	if !np.DeletionTimestamp.IsZero() {
+		return false
+	}
+	if np.Spec.AutoScaling != nil {
+		return ptr.Deref(np.Spec.AutoScaling.Min, 0) > 0
+	}
+	return ptr.Deref(np.Spec.Replicas, 0) > 0
 }
 
 // pauseMachines sets the pause of Cluster API.

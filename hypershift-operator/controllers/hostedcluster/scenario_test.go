@@ -529,8 +529,8 @@ func (w *testEnv) wantStatus(t *testing.T, condition string, status metav1.Condi
 	w.want(t, condition, status, w.condition(t, condition).Reason, words)
 }
 
-// What the control-plane-operator said before a change is not said of it.
-func TestAvailableIsUnknownUntilAChangeIsObserved(t *testing.T) {
+// An edit is no outage. What the control-plane-operator reported before it does not count for Ready and Progressing.
+func TestAnEditThatIsNotObservedIsNoOutage(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass, 4)
@@ -544,8 +544,9 @@ func TestAvailableIsUnknownUntilAChangeIsObserved(t *testing.T) {
 		if c := w.condition(t, hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue || c.ObservedGeneration == 2 {
 			t.Errorf("%s: %+v", when, c)
 		}
-		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, hyperv1.ProgressingReason, "has not been observed yet")
-		w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "")
+		w.wantStatus(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
+		w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "has not been observed yet")
+		w.want(t, hyperv1.HostedClusterReady, metav1.ConditionFalse, hyperv1.ProgressingReason, "has not been observed yet")
 	}
 	once := func() {
 		t.Helper()

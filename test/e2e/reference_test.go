@@ -80,7 +80,7 @@ func applyReference(t *testing.T, name, file string) *hosted {
 // kubectlWait runs kubectl wait in the namespace of the HostedCluster.
 func (h *hosted) kubectlWait(args ...string) {
 	h.t.Helper()
-	out, err := on.Kubectl(h.t.Context(), on.Kubeconfig, "", append([]string{"wait", "-n", h.hc.Namespace, "--timeout=300s"}, args...)...)
+	out, err := on.Kubectl(h.t.Context(), on.Kubeconfig, "", append([]string{"wait", "-n", h.hc.Namespace, "--timeout=600s"}, args...)...)
 	if err != nil {
 		state, _ := on.Kubectl(h.t.Context(), on.Kubeconfig, "", "get", "hostedcluster,nodepool", "-n", h.hc.Namespace, "-o", "yaml")
 		h.t.Fatalf("kubectl wait %v: %s: %v\n%s", args, out, err, state)

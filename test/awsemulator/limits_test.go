@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -85,4 +88,26 @@ func call(t *testing.T, account, operation string) int {
 	}
 	response.Body.Close()
 	return response.StatusCode
+}
+
+// A process that is killed while it sends a request has made none: AWS does nothing, and no test is to blame.
+func TestARequestThatIsCutOffIsNone(t *testing.T) {
+	account := emulator.NewAccount()
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(emulator.URL, "http://"))
+	must(t, err)
+	_, err = fmt.Fprintf(connection, "POST / HTTP/1.1\r\nHost: ec2\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n"+
+		"Authorization: AWS4-HMAC-SHA256 Credential=%s/20260102/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=a\r\n\r\nVersion=", account)
+	must(t, err)
+	must(t, connection.(*net.TCPConn).CloseWrite())
+	answer, _ := io.ReadAll(connection) // the emulator resets the connection
+	must(t, connection.Close())
+	if strings.Contains(string(answer), "InvalidAction") {
+		t.Errorf("the answer is %s", answer)
+	}
+	refused, err := emulator.TakeRefused(t.Context(), account)
+	must(t, err)
+	equal(t, "refused requests", len(refused), 0)
+	calls, err := emulator.CallsOf(t.Context(), account)
+	must(t, err)
+	equal(t, "calls", len(calls), 0)
 }

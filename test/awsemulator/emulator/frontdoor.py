@@ -42,6 +42,9 @@ class FrontDoor:
     def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
         begun = time.monotonic()
         request = wire.read(environ)
+        if request.cut:
+            # A process that is killed while it sends. AWS does nothing either, so there is nothing to judge or to record.
+            raise ConnectionResetError("the client is gone")
         caller = accounts.find(request.access_key) if request.access_key else None
         account = caller.account if caller else _account_of_role(request.params.get("RoleArn", ""))
         throttled = limits.refusal(request, account) if caller else None

@@ -35,6 +35,7 @@ class Request:
     host: str = ""
     params: dict[str, str] = field(default_factory=dict)
     body: bytes = b""  # what is not logged
+    cut: bool = False  # the client has closed the connection before the end
 
 
 def read(environ: dict[str, Any]) -> Request:
@@ -46,6 +47,7 @@ def read(environ: dict[str, Any]) -> Request:
         request.service = found["service"]
     body = _body(environ)
     request.host, request.body = environ.get("HTTP_HOST", ""), body
+    request.cut = len(body) < int(environ.get("CONTENT_LENGTH") or 0)
     content_type = environ.get("CONTENT_TYPE", "")
     if content_type.startswith("application/x-www-form-urlencoded"):
         form = {k: v[0] for k, v in parse_qs(body.decode(), keep_blank_values=True).items()}

@@ -34,7 +34,7 @@ func TestReadyAndStalled(t *testing.T) {
 			set(hyperv1.ClusterVersionAvailable, metav1.ConditionFalse, hyperv1.NameTakenReason, "ConfigOperatorReconciliationSucceeded: it is taken"),
 			"False NameTaken: ClusterVersionAvailable: ConfigOperatorReconciliationSucceeded: it is taken", "",
 		},
-		"a cluster whose API server does not reach its nodes is available, and not ready": {
+		"a cluster without tunnels to its nodes is available, and not ready": {
 			set(hyperv1.DataPlaneConnectionAvailable, metav1.ConditionFalse, hyperv1.NoTunnelsReason, "no pod konnectivity-agent is ready"),
 			"False NoTunnels: DataPlaneConnectionAvailable: no pod konnectivity-agent is ready", "",
 		},

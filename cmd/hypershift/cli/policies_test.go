@@ -33,7 +33,7 @@ var withoutCall = map[string]map[string]string{
 		"route53:AssociateVPCWithHostedZone": "repairs the association of a private zone, which cannot be removed while it is the last one",
 	},
 	"destroy-infra": {
-		"ec2:DescribeTags":                 "for a resource whose deletion is refused, because another one has completed",
+		"ec2:DescribeTags":                 "when a deletion is refused, because another one has completed",
 		"ec2:DisassociateRouteTable":       "for a subnet of another owner in a route table of the cluster",
 		"route53:ChangeResourceRecordSets": "deletes the records that the operators of a hosted cluster left behind",
 	},
@@ -51,7 +51,7 @@ var withoutCall = map[string]map[string]string{
 		"iam:TagOpenIDConnectProvider":           "repairs the tags of a provider that exists",
 	},
 	"leftovers-delete": {
-		"ec2:DescribeTags":                 "for a resource whose deletion is refused, because another one has completed",
+		"ec2:DescribeTags":                 "when a deletion is refused, because another one has completed",
 		"ec2:DisassociateRouteTable":       "for a subnet of another owner in a route table of the cluster",
 		"ec2:RejectVpcEndpointConnections": "for an endpoint service with connections",
 		"iam:DetachRolePolicy":             "for managed policies that another tool has attached",

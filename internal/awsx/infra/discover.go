@@ -31,26 +31,27 @@ func (r Remaining) String() string { return r.Kind + " " + r.ID + ": " + r.Reaso
 type kind struct {
 	title string
 	uses  []string
-	// ofEC2: a resource of EC2 that is gone as soon as its deletion is answered.
-	ofEC2 bool
 }
 
 var kinds = map[string]kind{
-	"instance":         {"Instance", []string{"subnet", "security-group", "internet-gateway", "resource-share"}, false},
-	"load-balancer":    {"Load balancer", []string{"subnet", "security-group", "internet-gateway", "target-group", "resource-share"}, false},
-	"target-group":     {"Target group", []string{"vpc"}, false},
-	"endpoint":         {"VPC endpoint", []string{"subnet", "security-group", "route-table", "vpc"}, false},
-	"nat-gateway":      {"NAT gateway", []string{"subnet", "address", "internet-gateway"}, false},
-	"internet-gateway": {"Internet gateway", []string{"vpc"}, true},
-	"subnet":           {"Subnet", []string{"route-table", "vpc"}, true},
-	"security-group":   {"Security group", []string{"vpc", "resource-share"}, true},
-	"resource-share":   {"Resource share", []string{"subnet"}, false},
-	"route-table":      {"Route table", []string{"vpc"}, true},
-	"hosted-zone":      {"Private hosted zone", []string{"vpc"}, false},
-	"vpc":              {"VPC", []string{"dhcp-options"}, true},
-	"dhcp-options":     {"DHCP options", nil, true},
-	"address":          {"Elastic IP address", nil, true},
+	"instance":         {"Instance", []string{"subnet", "security-group", "internet-gateway", "resource-share"}},
+	"load-balancer":    {"Load balancer", []string{"subnet", "security-group", "internet-gateway", "target-group", "resource-share"}},
+	"target-group":     {"Target group", []string{"vpc"}},
+	"endpoint":         {"VPC endpoint", []string{"subnet", "security-group", "route-table", "vpc"}},
+	"nat-gateway":      {"NAT gateway", []string{"subnet", "address", "internet-gateway"}},
+	"internet-gateway": {"Internet gateway", []string{"vpc"}},
+	"subnet":           {"Subnet", []string{"route-table", "vpc"}},
+	"security-group":   {"Security group", []string{"vpc", "resource-share"}},
+	"resource-share":   {"Resource share", []string{"subnet"}},
+	"route-table":      {"Route table", []string{"vpc"}},
+	"hosted-zone":      {"Private hosted zone", []string{"vpc"}},
+	"vpc":              {"VPC", []string{"dhcp-options"}},
+	"dhcp-options":     {"DHCP options", nil},
+	"address":          {"Elastic IP address", nil},
 }
+
+// deletedAtOnce are the kinds of EC2 that are gone as soon as their deletion is answered.
+var deletedAtOnce = []string{"internet-gateway", "subnet", "security-group", "route-table", "vpc", "dhcp-options", "address"}
 
 type found struct {
 	kind, id, name string
@@ -121,7 +122,7 @@ func (c *Cloud) discover(ctx context.Context, own, ids, zones []string) (all []f
 	}
 	all = slices.Concat(results...)
 	for i, f := range all {
-		if kinds[f.kind].ofEC2 {
+		if slices.Contains(deletedAtOnce, f.kind) {
 			all[i].owned = func(ctx context.Context) (bool, error) { return c.isOwned(ctx, f.id) }
 		}
 	}

@@ -20,8 +20,9 @@ import (
 // While the access mode changes, the control plane is published as in PublicAndPrivate until no machine uses the path that
 // the new mode does not have. Konnectivity has a Route for each path that nodes use.
 //
-// * if konnectivity is published by a Route and the management cluster does not serve Routes. Konnectivity has its own
-// load balancer or node port if it is published by one.
+// * if konnectivity is published by a Route and the management cluster does not serve Routes. With LB, the Route must also
+// have a host name: without one, konnectivity is another port of the load balancer of kube-apiserver, and has no public
+// Route. Konnectivity has its own load balancer or node port if it is published by one.
 type access struct {
 	public, private bool
 	// apiRoute is true if the router serves the API server at apiHostname.

@@ -124,6 +124,13 @@ func TestTunnelsUseTheLoadBalancerOfTheAPIServer(t *testing.T) {
 		if got, err := publishing.Konnectivity(t.Context(), w.Client(), hcp, hyperv1.Public); err != nil || got != (target.Host{Name: host, Port: 8091}) {
 			t.Errorf("tunnels are at %+v: %v", got, err)
 		}
+		svc := &corev1.Service{}
+		if err := w.Client().Get(t.Context(), client.ObjectKey{Namespace: hcp.Namespace, Name: "kube-apiserver"}, svc); err != nil {
+			t.Fatal(err)
+		}
+		if len(svc.Spec.Ports) != 2 || !slices.Equal(svc.Spec.LoadBalancerSourceRanges, []string{"192.0.2.0/24"}) {
+			t.Errorf("ports %v are open to %v", svc.Spec.Ports, svc.Spec.LoadBalancerSourceRanges)
+		}
 	}
 }
 

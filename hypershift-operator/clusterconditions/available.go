@@ -66,24 +66,6 @@ func available(f *Facts) metav1.Condition {
 	}
 }
 
-// AvailabilityChange returns the reason and the message of an event when Available has
-// changed to True or False. The reason is empty if it has not.
-func (f *Facts) AvailabilityChange() (reason, message string) {
-	return f.turned(), f.condition(hyperv1.HostedClusterAvailable).Message
-}
-
-func (f *Facts) turned() string {
-	switch now := f.condition(hyperv1.HostedClusterAvailable).Status; {
-	case f.deleting():
-		return ""
-	case now == metav1.ConditionTrue && !f.wasAvailable():
-		return "Available"
-	case now == metav1.ConditionFalse && f.wasAvailable():
-		return "NotAvailable"
-	}
-	return ""
-}
-
 func (f *Facts) deletionMessage() string {
 	message := "the cluster is being deleted"
 	if err := f.Report.Err(); err != nil {

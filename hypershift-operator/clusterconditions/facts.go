@@ -37,6 +37,8 @@ type Facts struct {
 	OperatorProblem string
 	// Releases are those that have passed the checks.
 	Releases clusterrelease.State
+	// PreviousVersion is status.version before this reconcile, nil if there was none.
+	PreviousVersion *hyperv1.ClusterVersionStatus
 	// SpecApplied is true when ControlPlane has the spec of the HostedCluster.
 	SpecApplied bool
 	// Tolerated are errors of the configuration that block nothing, because the last

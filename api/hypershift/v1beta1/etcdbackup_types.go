@@ -166,7 +166,7 @@ type HCPEtcdBackupEncryptionMetadata struct {
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:path=hcpetcdbackups,scope=Namespaced,shortName=hcpetcdbk
+// +kubebuilder:resource:path=hcpetcdbackups,scope=Namespaced,shortName=hcpetcdbk,categories=hypershift
 // +kubebuilder:deprecatedversion:warning="HCPEtcdBackup has no effect in this version: no controller makes the backup. Take a snapshot of etcd as docs/etcd.md describes."
 // +kubebuilder:printcolumn:name="Completed",type=string,JSONPath=`.status.conditions[?(@.type=="BackupCompleted")].status`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.snapshotURL`

@@ -9,14 +9,20 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
-// +kubebuilder:resource:path=hostedclusters,shortName=hc;hcs,scope=Namespaced
+// +kubebuilder:resource:path=hostedclusters,shortName=hc;hcs,scope=Namespaced,categories=hypershift
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version.history[?(@.state=="Completed")].version`,description="Version of the last complete roll-out"
 // +kubebuilder:printcolumn:name="CP Version",type=string,JSONPath=`.status.controlPlaneVersion.history[?(@.state=="Completed")].version`,description="Version of the control plane's last complete roll-out"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the cluster can be used: the control plane serves, reaches the nodes, and runs what spec asks for"
 // +kubebuilder:printcolumn:name="KubeConfig",type=string,JSONPath=`.status.kubeconfig.name`,description="Secret with the administrator's kubeconfig"
 // +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.version.history[?(@.state!="")].state`,description="State of the roll-outs, newest first"
 // +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`,description="Whether the control plane serves"
 // +kubebuilder:printcolumn:name="Progressing",type=string,JSONPath=`.status.conditions[?(@.type=="Progressing")].status`,description="Whether a roll-out is under way"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="What the cluster is waiting for"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Access",type=string,priority=1,JSONPath=`.spec.platform.aws.endpointAccess`,description="Networks from which the API server can be reached"
+// +kubebuilder:printcolumn:name="Region",type=string,priority=1,JSONPath=`.spec.platform.aws.region`,description="AWS region of the workers"
+// +kubebuilder:printcolumn:name="Endpoint",type=string,priority=1,JSONPath=`.status.controlPlaneEndpoint.host`,description="Host name of the API server"
+// +kubebuilder:printcolumn:name="Infra ID",type=string,priority=1,JSONPath=`.spec.infraID`,description="Identifier in the names and tags of the AWS resources"
 // +kubebuilder:printcolumn:name="CP Progress",type=string,priority=1,JSONPath=`.status.controlPlaneVersion.history[0].state`,description="State of the control plane's newest roll-out"
 // +kubebuilder:printcolumn:name="DP Progress",type=string,priority=1,JSONPath=`.status.version.history[0].state`,description="State of the cluster's newest roll-out"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters, because it becomes part of the name of a namespace"

@@ -9,19 +9,24 @@ import (
 //
 // +genclient
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=nodepools,shortName=np;nps,scope=Namespaced
+// +kubebuilder:resource:path=nodepools,shortName=np;nps,scope=Namespaced,categories=hypershift
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Cluster",type="string",JSONPath=".spec.clusterName",description="HostedCluster that the pool belongs to"
 // +kubebuilder:printcolumn:name="Desired Nodes",type="integer",JSONPath=".spec.replicas",description="Desired nodes; empty while spec.autoScaling is set"
 // +kubebuilder:printcolumn:name="Current Nodes",type="integer",JSONPath=".status.replicas",description="Nodes that are available"
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the desired nodes are available"
 // +kubebuilder:printcolumn:name="Autoscaling",type="string",JSONPath=".status.conditions[?(@.type==\"AutoscalingEnabled\")].status",description="Whether the pool scales itself"
 // +kubebuilder:printcolumn:name="Autorepair",type="string",JSONPath=".status.conditions[?(@.type==\"AutorepairEnabled\")].status",description="Whether broken nodes are replaced"
 // +kubebuilder:printcolumn:name="Version",type="string",JSONPath=".status.version",description="Version that all nodes run"
 // +kubebuilder:printcolumn:name="UpdatingVersion",type="string",JSONPath=".status.conditions[?(@.type==\"UpdatingVersion\")].status",description="Whether nodes are moving to another version"
 // +kubebuilder:printcolumn:name="UpdatingConfig",type="string",JSONPath=".status.conditions[?(@.type==\"UpdatingConfig\")].status",description="Whether nodes are moving to another configuration"
 // +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What the pool is waiting for"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Instance Type",type="string",priority=1,JSONPath=".spec.platform.aws.instanceType",description="EC2 instance type"
+// +kubebuilder:printcolumn:name="Subnet",type="string",priority=1,JSONPath=".spec.platform.aws.subnet.id",description="Subnet of the instances"
+// +kubebuilder:printcolumn:name="Arch",type="string",priority=1,JSONPath=".spec.arch",description="CPU architecture"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="the name of a NodePool becomes part of machine and host names: use at most 63 characters"
 type NodePool struct {
 	metav1.TypeMeta   `json:",inline"`

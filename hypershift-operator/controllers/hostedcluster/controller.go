@@ -324,6 +324,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	if !s.specApplied || s.health.Problem != "" {
 		reports = nil
 	}
+	previous := s.hc.Status.Version.DeepCopy()
 	if !s.deleting() {
 		s.releases.Record(s.hc, reports, r.Clock.Now())
 	}
@@ -335,7 +336,8 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	}
 	f := &clusterconditions.Facts{
 		HostedCluster: s.hc, ControlPlane: s.hcp, Endpoints: s.endpoints, Report: report, Steps: conditions,
-		Paused: s.paused, InvalidPause: s.invalidPause(), OperatorProblem: s.health.Problem, Releases: s.releases,
+		Paused: s.paused, InvalidPause: s.invalidPause(), OperatorProblem: s.health.Problem,
+		Releases: s.releases, PreviousVersion: previous,
 		SpecApplied: s.specApplied, Tolerated: s.tolerated, ImageOverrides: r.AllowOperatorImageOverride,
 		NodesExpected: slices.ContainsFunc(s.pools, asksForNodes),
 	}
@@ -344,7 +346,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	}
 	f.Evaluate()
 	s.hc.Status.ObservedGeneration = s.hc.Generation
-	if reason, message := f.AvailabilityChange(); reason != "" {
-		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, reason, "Reconcile", "%s", message)
+	for _, e := range f.Events() {
+		r.Recorder.Eventf(s.hc, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 	}
 }

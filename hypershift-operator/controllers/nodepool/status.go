@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -44,25 +43,9 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	if s.rolledOut(b) {
 		st.Version = s.release.Version
 	}
-	r.reportCause(s, b)
-	was := b.Before(hyperv1.NodePoolReadyCondition)
-	if is := b.IsTrue(hyperv1.NodePoolReadyCondition); is != (was != nil && was.Status == metav1.ConditionTrue) {
-		kind, reason := corev1.EventTypeNormal, "NodesAvailable"
-		if !is {
-			kind, reason = corev1.EventTypeWarning, "NotReady"
-		}
-		r.Recorder.Eventf(s.np, nil, kind, reason, "Reconcile", "%s", b.Get(hyperv1.NodePoolReadyCondition).Message)
+	for _, e := range b.events(s) {
+		r.Recorder.Eventf(s.np, nil, e.kind, e.reason, "Reconcile", "%s", e.message)
 	}
-}
-
-// reportCause records an event when it becomes known why machines do not become nodes.
-func (r *Reconciler) reportCause(s *scope, b conditionBuilder) {
-	const condition = hyperv1.NodePoolAllNodesHealthyCondition
-	is, was := b.Get(condition), b.Before(condition)
-	if is == nil || is.Status == metav1.ConditionTrue || !isCause(is.Reason) || was != nil && was.Reason == is.Reason {
-		return
-	}
-	r.Recorder.Eventf(s.np, nil, corev1.EventTypeWarning, is.Reason, "Reconcile", "%s", is.Message)
 }
 
 // unsupported names the fields that are accepted and do nothing yet.
@@ -173,7 +156,7 @@ func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionFalse, reason, message)
 	}
 	if s.dying() {
-		no(hyperv1.DeletingReason, "the pool is being deleted")
+		no(hyperv1.DeletingReason, "the pool is being deleted: "+s.leftWords())
 		return
 	}
 	var passing error

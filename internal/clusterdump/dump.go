@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -56,18 +57,26 @@ type collector struct {
 
 	mu       sync.Mutex
 	problems []string
-	failed   error // of the sink
+	// forbidden are the kinds that the user may not list, by the place.
+	forbidden map[string][]string
+	failed    error // of the sink
 }
 
-// Run writes the dump, and returns how many parts could not be read. They are listed in the file problems.txt.
-func Run(ctx context.Context, d Dump, sink Sink) (problems int, _ error) {
+// Missing counts the parts that a dump lacks. The file problems.txt lists them.
+type Missing struct {
+	// Unreadable parts failed to be read. Forbidden are the places, such as namespaces, that the user's permissions do not include.
+	Unreadable, Forbidden int
+}
+
+// Run writes the dump.
+func Run(ctx context.Context, d Dump, sink Sink) (Missing, error) {
 	hc := d.Tree.HostedCluster
 	plane := names.ControlPlaneNamespace(hc.Namespace, hc.Name)
 	public := []string{hc.Name, hc.Namespace, plane, hc.Spec.InfraID, d.OperatorNamespace}
 	if hc.Spec.Platform.AWS != nil {
 		public = append(public, hc.Spec.Platform.AWS.Region)
 	}
-	c := &collector{Dump: d, sink: sink, redactor: redact.New(public...), tokens: make(chan struct{}, parallel)}
+	c := &collector{Dump: d, sink: sink, redactor: redact.New(public...), tokens: make(chan struct{}, parallel), forbidden: map[string][]string{}}
 
 	c.Progress("reading the Secrets, to remove their values from everything else")
 	for _, namespace := range []string{hc.Namespace, plane, d.OperatorNamespace} {
@@ -100,12 +109,15 @@ func Run(ctx context.Context, d Dump, sink Sink) (problems int, _ error) {
 		c.problem("aws", d.AWSProblem)
 	}
 	if err := ctx.Err(); err != nil {
-		return 0, fmt.Errorf("reading the objects of the dump: %w", err)
+		return Missing{}, fmt.Errorf("reading the objects of the dump: %w", err)
 	}
-	problems = len(c.problems)
+	missing := Missing{Unreadable: len(c.problems), Forbidden: len(c.forbidden)}
+	for place, parts := range c.forbidden {
+		c.problems = append(c.problems, fmt.Sprintf("%s: your permissions do not include %d kinds of objects: %s", place, len(parts), strings.Join(parts, ", ")))
+	}
 	slices.Sort(c.problems)
 	c.write("problems.txt", c.redactor.Text([]byte(strings.Join(append(c.problems, ""), "\n"))))
-	return problems, c.failed
+	return missing, c.failed
 }
 
 // problem records what could not be read. The dump goes on.
@@ -222,7 +234,17 @@ func (c *collector) list(ctx context.Context, source Source, r Resource, namespa
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	list, err := source.List(ctx, r, namespace)
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err):
+		place := "namespace " + namespace
+		if namespace == "" {
+			place = "objects without a namespace"
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.forbidden[place] = append(c.forbidden[place], r.name())
+		slices.Sort(c.forbidden[place])
+	case err != nil:
 		c.problem(strings.TrimSpace(r.name()+" "+namespace), err)
 	}
 	return list

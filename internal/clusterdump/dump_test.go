@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,7 +54,7 @@ func (f *fakeSource) Resources(context.Context) ([]Resource, error) {
 func (f *fakeSource) List(_ context.Context, r Resource, namespace string) (all []unstructured.Unstructured, _ error) {
 	key := r.name() + "/" + namespace
 	if key == f.denied {
-		return nil, errors.New(key + " is forbidden")
+		return nil, apierrors.NewForbidden(r.GroupResource(), "", errors.New("no role has it"))
 	}
 	for _, text := range f.objects[key] {
 		u := unstructured.Unstructured{}
@@ -187,7 +188,7 @@ func TestNoSecretIsInADump(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			problems, err := Run(t.Context(), newDump(), sink)
+			missing, err := Run(t.Context(), newDump(), sink)
 			if err := errors.Join(err, sink.Close()); err != nil {
 				t.Fatal(err)
 			}
@@ -215,14 +216,14 @@ func TestNoSecretIsInADump(t *testing.T) {
 				"hosted/namespaces/kube-system/configmaps/m.yaml":                                 "x: <redacted>",
 				"aws/console/i-1.log":         "boot",
 				"problems-of-the-cluster.txt": "Broken",
-				"problems.txt":                "events clusters-demo: events/clusters-demo is forbidden",
+				"problems.txt":                "namespace clusters-demo: your permissions do not include 1 kinds of objects: events\n",
 			} {
 				if !strings.Contains(files[path], want) {
 					t.Errorf("%s has %q, without %q", path, files[path], want)
 				}
 			}
-			if problems < 3 || strings.Count(files["problems.txt"], "\n") != problems {
-				t.Errorf("%d problems:\n%s", problems, files["problems.txt"])
+			if missing.Unreadable < 2 || missing.Forbidden != 1 || strings.Count(files["problems.txt"], "\n") != missing.Unreadable+missing.Forbidden {
+				t.Errorf("%+v:\n%s", missing, files["problems.txt"])
 			}
 		})
 	}

@@ -252,7 +252,7 @@ func (c Cluster) encryption() *hyperv1.SecretEncryptionSpec {
 		}}}
 	}
 	return &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{
-		ActiveKey: corev1.LocalObjectReference{Name: c.encryptionKeyName()},
+		ActiveKey: corev1.LocalObjectReference{Name: c.EncryptionKeyName()},
 	}}
 }
 

@@ -31,11 +31,13 @@ func NewEncryptionKey() ([]byte, error) {
 	return key, nil
 }
 
-func (c Cluster) pullSecretName() string    { return c.Name + "-pull-secret" }
-func (c Cluster) sshKeyName() string        { return c.Name + "-ssh-key" }
-func (c Cluster) encryptionKeyName() string { return c.Name + "-etcd-encryption-key" }
-func (c Cluster) trustBundleName() string   { return c.Name + "-user-ca-bundle" }
-func (c Cluster) proxyCAName() string       { return c.Name + "-proxy-ca" }
+func (c Cluster) pullSecretName() string  { return c.Name + "-pull-secret" }
+func (c Cluster) sshKeyName() string      { return c.Name + "-ssh-key" }
+func (c Cluster) trustBundleName() string { return c.Name + "-user-ca-bundle" }
+func (c Cluster) proxyCAName() string     { return c.Name + "-proxy-ca" }
+
+// EncryptionKeyName returns the name of the Secret with EncryptionKey.
+func (c Cluster) EncryptionKeyName() string { return c.Name + "-etcd-encryption-key" }
 
 // contents returns the objects to which the HostedCluster refers.
 func (c Cluster) contents() []client.Object {
@@ -44,7 +46,7 @@ func (c Cluster) contents() []client.Object {
 		objects = append(objects, c.secret(c.sshKeyName(), corev1.SecretTypeOpaque, sshPublicKeyFile, c.SSHPublicKey))
 	}
 	if c.IAM.KMSKeyARN == "" {
-		objects = append(objects, c.secret(c.encryptionKeyName(), corev1.SecretTypeOpaque, encryptionKeyFile, c.EncryptionKey))
+		objects = append(objects, c.secret(c.EncryptionKeyName(), corev1.SecretTypeOpaque, encryptionKeyFile, c.EncryptionKey))
 	}
 	if len(c.TrustBundle) > 0 {
 		objects = append(objects, c.bundle(c.trustBundleName(), string(c.TrustBundle)))

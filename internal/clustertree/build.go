@@ -9,6 +9,7 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -69,12 +70,32 @@ func Build(o *Objects) *Node {
 			root.add(o.machine(m))
 		}
 	}
+	root.add(o.unreadable()...)
+	return root
+}
+
+// unreadable returns a node for each kind that could not be listed. Users with permissions in the namespace of the HostedCluster only get
+// one node for the namespace of the control plane.
+func (o *Objects) unreadable() []*Node {
+	var nodes []*Node
+	var forbidden []string
 	for _, kind := range slices.Sorted(maps.Keys(o.Unreadable)) {
-		root.add(&Node{Kind: kind, Name: "?", State: &Condition{
-			Status: metav1.ConditionUnknown, Reason: "CannotBeListed", Message: o.Unreadable[kind].Error(),
+		err := o.Unreadable[kind]
+		if apierrors.IsForbidden(err) && kind != "NodePool" {
+			forbidden = append(forbidden, kind)
+			continue
+		}
+		nodes = append(nodes, &Node{Kind: kind, Name: "?", State: &Condition{
+			Status: metav1.ConditionUnknown, Reason: "CannotBeListed", Message: err.Error(),
 		}})
 	}
-	return root
+	if len(forbidden) > 0 {
+		nodes = append(nodes, &Node{Kind: "Namespace", Name: names.ControlPlaneNamespace(o.HostedCluster.Namespace, o.HostedCluster.Name), State: &Condition{
+			Status: metav1.ConditionUnknown, Reason: "Forbidden",
+			Message: "your permissions do not include the control plane (" + strings.Join(forbidden, ", ") + "): the conditions of the HostedCluster and of its NodePools summarize it",
+		}})
+	}
+	return nodes
 }
 
 func versionOf(hc *hyperv1.HostedCluster) string {

@@ -139,6 +139,17 @@ func starting() *Objects {
 	return o
 }
 
+// tenant is a user with permissions in the namespace of the HostedCluster only.
+func tenant() *Objects {
+	o := healthy()
+	o.HostedControlPlane, o.Components, o.Services, o.EndpointServices, o.Machines, o.AWSMachines = nil, nil, nil, nil, nil, nil
+	o.Unreadable = map[string]error{}
+	for _, resource := range []string{"AWSMachine", "AWSEndpointService", "HostedControlPlane", "Service"} {
+		o.Unreadable[resource] = apierrors.NewForbidden(schema.GroupResource{Resource: strings.ToLower(resource) + "s"}, "", errors.New("no role has it"))
+	}
+	return o
+}
+
 func deleting() *Objects {
 	o := healthy()
 	at := ago(2 * time.Minute)
@@ -161,6 +172,7 @@ func TestTrees(t *testing.T) {
 		"starting":         {objects: starting()},
 		"starting-wrapped": {objects: starting(), options: Options{Width: 120}},
 		"deleting":         {objects: deleting()},
+		"tenant":           {objects: tenant()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.Now = now

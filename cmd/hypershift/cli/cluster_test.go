@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,6 +169,7 @@ func TestClusterCommands(t *testing.T) {
 		"A cluster is created by one command and deleted by another":        clusterIsCreatedAndDeleted,
 		"A private cluster needs no public hosted zone":                     privateClusterWithoutDomain,
 		"All checks come before the first call of AWS":                      checksComeFirst,
+		"The same command with other flags is refused":                      otherFlagsAreRefused,
 		"A command that died is continued by the same command":              diedCommandsContinue,
 		"Nothing is deleted with the credentials of another account":        credentialsOfAnotherAccount,
 		"A pool gets the subnet of its zone, and existing ones are kept":    poolOfAZone,
@@ -294,6 +296,44 @@ func clusterIsCreatedAndDeleted(t *testing.T, m *managementCluster, u *user) {
 	}
 }
 
+// A repeated command must not pretend that it has changed what exists.
+func otherFlagsAreRefused(t *testing.T, m *managementCluster, u *user) {
+	create := func(zones string, more ...string) []string {
+		args := createCluster(more...)
+		args[slices.Index(args, threeZones)] = zones
+		return args
+	}
+	const zones = "us-east-1a,us-east-1b"
+	same := []string{"--control-plane-availability-policy", "SingleReplica", "--node-pool-replicas", "2"}
+	u.must(create(zones, append(same, "--wait", "--timeout", "1m")...)...)
+	for name, c := range map[string]struct {
+		zones string
+		flags []string
+		want  string
+	}{
+		"availability": {zones, []string{"--control-plane-availability-policy", "HighlyAvailable"}, `spec.controllerAvailabilityPolicy is "SingleReplica", not "HighlyAvailable"`},
+		"nodes":        {zones, []string{"--node-pool-replicas", "3"}, "NodePool clusters/demo-us-east-1b exists with other values than this command has:\n  spec.replicas is 2, not 3"},
+		"access":       {zones, []string{"--endpoint-access", "Public"}, `spec.platform.aws.endpointAccess is "Private", not "Public"`},
+		"pull secret":  {zones, []string{"--pull-secret", write(t, `{"auths":{"example.com":{"auth":"c2VjcmV0"}}}`)}, "data..dockerconfigjson has another value"},
+		"public nodes": {zones, []string{"--public-only"}, "metadata.annotations." + hyperv1.AWSMachinePublicIPsAnnotation + " is not set"},
+		"a key":        {zones, []string{"--etcd-encryption-key-file", write(t, base64.StdEncoding.EncodeToString(make([]byte, 32)))}, "data.key has another value"},
+		"no pools":     {zones, []string{"--node-pool-replicas", "-1"}, "this one leaves it out"},
+		"fewer zones":  {"us-east-1a", nil, "NodePool clusters/demo-us-east-1b, and this one leaves it out: add its zone to --zones"},
+	} {
+		code := u.run(create(c.zones, append(slices.Clone(same), c.flags...)...)...)
+		if code != cli.Usage || u.reads > 0 || len(u.writes) > 0 || !strings.Contains(u.err.String(), c.want) || strings.Contains(u.err.String(), "c2VjcmV0") {
+			t.Errorf("%s: exit code %d, %d reads, writes %v\n%s", name, code, u.reads, u.writes, u.err.String())
+		}
+	}
+	before := m.names()
+	u.must(create(threeZones, same...)...)
+	if got := m.names(); !slices.Contains(got, "NodePool demo-us-east-1c") || len(got) != len(before)+1 {
+		t.Errorf("a zone more: objects are %v, and were %v", got, before)
+	}
+	u.until(m.isObserved)
+	u.must(destroyCluster("--yes")...)
+}
+
 func checksComeFirst(t *testing.T, m *managementCluster, u *user) {
 	for name, flags := range map[string][]string{
 		"the operator's rules":      {"--cluster-cidr", "10.0.0.0/14"},
@@ -406,9 +446,10 @@ func poolOfAZone(t *testing.T, m *managementCluster, u *user) {
 	if !found || np.Spec.Release.Image != "example.com/release:1" || !strings.HasSuffix(np.Spec.Platform.AWS.InstanceProfile, "-worker") {
 		t.Errorf("node pool %+v", np.Spec)
 	}
-	u.must(append(create, "--instance-type", "m5.xlarge")...)
-	if err := m.Get(t.Context(), key, np); err != nil || np.Spec.Platform.AWS.InstanceType != "m5.large" {
-		t.Errorf("the second command has changed the pool: %s %v", np.Spec.Platform.AWS.InstanceType, err)
+	u.must(create...)
+	difference := `spec.platform.aws.instanceType is "m5.large", not "m5.xlarge"`
+	if code := u.run(append(create, "--instance-type", "m5.xlarge")...); code != cli.Usage || !strings.Contains(u.err.String(), difference) {
+		t.Errorf("the same command with another instance type: exit code %d\n%s", code, u.err.String())
 	}
 	for _, wrong := range [][]string{
 		{"--root-volume-type", "paper"}, {"--subnet-id", "subnet-1"}, {"--instance-type", "m5.tiny"}, {"--arch", "arm64", "--instance-type", "m5.large"},

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
@@ -45,7 +47,7 @@ func (o *createOptions) check(ctx context.Context, env operation.Environment, m 
 	if err := operation.Check(draft.Validate()); err != nil {
 		return err
 	}
-	return dryRun(ctx, env, m, draft.Objects(), o.network.InfraID, o.Plan)
+	return o.dryRun(ctx, env, m, draft)
 }
 
 // exampleNetwork is the network with a zone, if only AWS knows which zones exist.
@@ -58,34 +60,50 @@ func (o *createOptions) exampleNetwork() awsinfra.Spec {
 }
 
 // dryRun lets the API server check the objects: the rules of its CRDs, its admission, and the permissions of the user. The namespace
-// is created, because no object can be checked without it.
-func dryRun(ctx context.Context, env operation.Environment, m *management.API, objects []client.Object, infraID string, planned bool) error {
+// is created, because no object can be checked without it. Objects that exist must have the values of this command.
+func (o *createOptions) dryRun(ctx context.Context, env operation.Environment, m *management.API, draft clustermanifests.Cluster) error {
 	var errs []error
-	for _, obj := range objects {
+	for _, obj := range draft.Objects() {
 		var options []client.CreateOption
 		namespace, isNamespace := obj.(*corev1.Namespace)
-		if !isNamespace || planned {
+		if !isNamespace || o.Plan {
 			options = append(options, client.DryRunAll)
 		}
 		err := client.WithFieldValidation(m.Client, metav1.FieldValidationStrict).Create(ctx, obj.DeepCopyObject().(client.Object), options...)
 		switch {
-		case err == nil && isNamespace && planned:
+		case err == nil && isNamespace && o.Plan:
 			fmt.Fprintf(env.Err, "namespace %s does not exist: the API server has not checked the objects\n", namespace.Name)
 			return nil
 		case err == nil, isNamespace && apierrors.IsAlreadyExists(err):
 		case apierrors.IsAlreadyExists(err):
-			if err := conflict(ctx, m, obj, infraID); err != nil {
-				return err
-			}
+			errs = append(errs, o.conflict(ctx, m, obj))
 		case isNamespace && apierrors.IsForbidden(err):
 			// The user may have a namespace and no right to create one.
-			if getErr := m.Get(ctx, client.ObjectKeyFromObject(obj), &corev1.Namespace{}); getErr != nil {
+			if getErr := m.Get(ctx, client.ObjectKeyFromObject(obj), &corev1.Namespace{}); getErr != nil && !apierrors.IsForbidden(getErr) {
 				return fmt.Errorf("creating namespace %s: %w", namespace.Name, err)
 			}
 		case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 			errs = append(errs, &operation.UsageError{Err: fmt.Errorf("the API server rejects %s: %w", title(obj), err)})
 		default:
 			return fmt.Errorf("checking %s: %w", title(obj), err)
+		}
+	}
+	return errors.Join(append(errs, o.missingZones(ctx, m, draft))...)
+}
+
+// missingZones returns an error for node pools of an earlier run whose zones this command leaves out: it would not delete them.
+func (o *createOptions) missingZones(ctx context.Context, m *management.API, draft clustermanifests.Cluster) error {
+	existing := &hyperv1.NodePoolList{}
+	if err := m.List(ctx, existing, client.InNamespace(draft.Namespace), client.MatchingLabels{clustermanifests.InfraIDLabel: o.network.InfraID}); err != nil {
+		return fmt.Errorf("listing the node pools: %w", err)
+	}
+	desired := draft.NodePools()
+	var errs []error
+	for i := range existing.Items {
+		np := &existing.Items[i]
+		if !slices.ContainsFunc(desired, func(d *hyperv1.NodePool) bool { return d.Name == np.Name }) && np.DeletionTimestamp.IsZero() {
+			errs = append(errs, &operation.UsageError{Err: fmt.Errorf("an earlier command has created NodePool %s/%s, and this one leaves it out: add its zone to --zones, or delete it with `hypershift destroy nodepool --name %s --namespace %s`",
+				np.Namespace, np.Name, np.Name, np.Namespace)})
 		}
 	}
 	return errors.Join(errs...)

@@ -44,6 +44,8 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	o.flags.add(c)
 	o.Session.AddFlags(c)
 	o.management.Add(c)
+	o.management.AddNamespace(c, &o.cluster.Namespace, "namespace of the HostedCluster")
+	o.management.AcceptCluster(c, &o.cluster.Namespace, &o.cluster.Name)
 	f := c.Flags()
 	f.BoolVar(&o.Plan, "plan", false, "print what would be created or changed, and make no writing call")
 	f.BoolVar(&o.wait, "wait", false, "wait until the cluster is available and all nodes are ready")

@@ -52,8 +52,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	s := cmd.Flags()
 	f.changed = s.Changed
 	c, n, r := &f.cluster, &f.network, &f.roles
-	s.StringVar(&c.Name, "name", "", "name of the cluster (required)")
-	s.StringVar(&c.Namespace, "namespace", "clusters", "namespace of the HostedCluster")
+	s.StringVar(&c.Name, "name", "", "name of the cluster, instead of the argument (required)")
 	s.StringVar(&c.Release, "release-image", "", "release image of the control plane and the nodes (required)")
 	s.StringVar(&f.pullSecret, "pull-secret", "", "file with the credentials of registries (default: none)")
 	s.StringVar(&f.sshKey, "ssh-key", "", "file with a public key that may log in to the nodes (default: none)")

@@ -27,16 +27,16 @@ func (o *createOptions) createObject(ctx context.Context, env operation.Environm
 	case !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("creating %s: %w", title(obj), err)
 	}
-	if err := conflict(ctx, m, obj, o.network.InfraID); err != nil {
+	if err := o.conflict(ctx, m, obj); err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Err, "%s exists, and is not changed\n", title(obj))
 	return nil
 }
 
-// conflict returns an error if an existing object belongs to another cluster.
-func conflict(ctx context.Context, m *management.API, obj client.Object, infraID string) error {
-	existing := obj.DeepCopyObject().(client.Object)
+// conflict returns an error if an existing object belongs to another cluster, or has other values than this command asks for.
+func (o *createOptions) conflict(ctx context.Context, m *management.API, obj client.Object) error {
+	existing, infraID := obj.DeepCopyObject().(client.Object), o.network.InfraID
 	if err := m.Get(ctx, client.ObjectKeyFromObject(obj), existing); err != nil {
 		return fmt.Errorf("reading %s: %w", title(obj), err)
 	}
@@ -46,7 +46,10 @@ func conflict(ctx context.Context, m *management.API, obj client.Object, infraID
 	if other := existing.GetLabels()[clustermanifests.InfraIDLabel]; other != "" && other != infraID {
 		return fmt.Errorf("%s exists and belongs to infra ID %s, not %s: delete it, and run the same command again", title(obj), other, infraID)
 	}
-	return nil
+	if o.encryptionKey == "" && obj.GetName() == o.cluster.EncryptionKeyName() {
+		return nil // each run generates another key, and the first one counts
+	}
+	return management.RefuseDifferences(title(obj), existing, obj)
 }
 
 func title(obj client.Object) string {

@@ -93,13 +93,16 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	if err != nil {
 		return err
 	}
-	problems, err := clusterdump.Run(ctx, d, target)
+	missing, err := clusterdump.Run(ctx, d, target)
 	if err := errors.Join(err, target.Close()); err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Out, "wrote %s\n", path)
-	if problems > 0 {
-		fmt.Fprintf(env.Err, "%d parts could not be read: see problems.txt in the dump\n", problems)
+	if missing.Unreadable > 0 {
+		fmt.Fprintf(env.Err, "%d parts could not be read: see problems.txt in the dump\n", missing.Unreadable)
+	}
+	if missing.Forbidden > 0 {
+		fmt.Fprintf(env.Err, "your permissions do not include %d namespaces or kinds without a namespace: see problems.txt in the dump; an administrator of the management cluster can make a complete dump\n", missing.Forbidden)
 	}
 	return nil
 }

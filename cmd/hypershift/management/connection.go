@@ -25,8 +25,6 @@ func (f *Flags) Connect() (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Warnings of the API server are about fields that this program sets on purpose.
-	config.WarningHandler = rest.NoWarnings{}
 	api, err := newClient(config)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/clustertree"
 )
@@ -25,13 +27,42 @@ type Flags struct {
 func (f *Flags) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig of the management cluster (default: $KUBECONFIG, else ~/.kube/config)")
 	c.Flags().StringVar(&f.Context, "context", "", "context of that kubeconfig (default: the current one)")
+	_ = c.RegisterFlagCompletionFunc("context", f.contexts) // fails only for a flag that does not exist
+}
+
+// DefaultNamespace is the namespace of HostedClusters if neither a flag nor the context of the kubeconfig has one.
+const DefaultNamespace = "clusters"
+
+// AddNamespace adds the flag --namespace to a command.
+func (f *Flags) AddNamespace(c *cobra.Command, namespace *string, usage string) {
+	c.Flags().StringVarP(namespace, "namespace", "n", "", usage+" (default: that of the context, else "+DefaultNamespace+")")
+	_ = c.RegisterFlagCompletionFunc("namespace", f.namespaces)
+	c.PreRun = func(*cobra.Command, []string) { *namespace = cmp.Or(*namespace, f.namespace(), DefaultNamespace) }
+}
+
+// namespace returns the namespace of the context, or "" without one. Some commands need no kubeconfig.
+func (f *Flags) namespace() string {
+	_, loader := f.loader()
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return ""
+	}
+	if current := raw.Contexts[cmp.Or(f.Context, raw.CurrentContext)]; current != nil {
+		return current.Namespace
+	}
+	return ""
+}
+
+func (f *Flags) loader() (*clientcmd.ClientConfigLoadingRules, clientcmd.ClientConfig) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.Kubeconfig
+	return rules, clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.Context})
 }
 
 // Config returns the connection. It makes no call.
 func (f *Flags) Config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.Context}).ClientConfig()
+	rules, loader := f.loader()
+	config, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, &operation.UsageError{Err: fmt.Errorf("there is no kubeconfig of the management cluster at %s: pass --kubeconfig, or set KUBECONFIG", strings.Join(rules.GetLoadingPrecedence(), ", "))}
 	}
@@ -39,6 +70,8 @@ func (f *Flags) Config() (*rest.Config, error) {
 		return nil, &operation.UsageError{Err: fmt.Errorf("reading the kubeconfig of the management cluster: %w", err)}
 	}
 	config.UserAgent = "hypershift-cli"
+	// Warnings of the API server are about fields and versions that this program uses on purpose.
+	config.WarningHandler = rest.NoWarnings{}
 	// The limits of client-go are for controllers. A command makes some dozens of calls and ends.
 	config.QPS, config.Burst = 50, 100
 	return config, nil
@@ -71,7 +104,7 @@ type Cluster struct {
 // Add adds the flags to a command. The name may also be its argument.
 func (f *Cluster) Add(c *cobra.Command) {
 	f.Flags.Add(c)
-	c.Flags().StringVarP(&f.Namespace, "namespace", "n", "clusters", "namespace of the HostedCluster")
+	f.AddNamespace(c, &f.Namespace, "namespace of the HostedCluster")
 	c.Flags().StringVar(&f.Name, "name", "", "name of the HostedCluster, instead of the argument")
 }
 
@@ -87,19 +120,35 @@ func (f *Cluster) Command(use, short, long string, optional bool, run func(conte
 		argument = " [NAME]"
 	}
 	c := operation.Command(use+argument, short, long, run)
-	c.Args = func(_ *cobra.Command, args []string) error {
+	c.Args, c.ValidArgsFunction = nameArgument(&f.Name, "HostedCluster", !optional), f.names(&hyperv1.HostedClusterList{}, &f.Namespace)
+	f.Add(c)
+	return c
+}
+
+// AcceptCluster lets the name of a HostedCluster be the argument of a command, instead of the flag --name.
+func (f *Flags) AcceptCluster(c *cobra.Command, namespace, name *string) {
+	c.Use += " [NAME]"
+	c.Args, c.ValidArgsFunction = nameArgument(name, "HostedCluster", false), f.names(&hyperv1.HostedClusterList{}, namespace)
+}
+
+// AcceptPool lets the name of a NodePool be the argument of a command, instead of the flag --name.
+func (f *Flags) AcceptPool(c *cobra.Command, namespace, name *string) {
+	c.Use += " [NAME]"
+	c.Args, c.ValidArgsFunction = nameArgument(name, "NodePool", false), f.names(&hyperv1.NodePoolList{}, namespace)
+}
+
+func nameArgument(name *string, kind string, required bool) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:
 			return fmt.Errorf("one name is accepted, not %d", len(args))
-		case len(args) == 1 && f.Name != "" && f.Name != args[0]:
+		case len(args) == 1 && *name != "" && *name != args[0]:
 			return errors.New("the argument and --name differ")
 		case len(args) == 1:
-			f.Name = args[0]
-		case f.Name == "" && !optional:
-			return errors.New("the name of the HostedCluster is required")
+			*name = args[0]
+		case *name == "" && required:
+			return fmt.Errorf("the name of the %s is required", kind)
 		}
 		return nil
 	}
-	f.Add(c)
-	return c
 }

@@ -48,8 +48,9 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	o.management.Add(c)
 	f := c.Flags()
 	f.StringVar(&o.Cluster, "cluster-name", "", "name of the HostedCluster (required)")
-	f.StringVar(&o.Name, "name", "", "name of the node pool (required)")
-	f.StringVar(&o.Namespace, "namespace", "clusters", "namespace of the HostedCluster")
+	f.StringVar(&o.Name, "name", "", "name of the node pool, instead of the argument (required)")
+	o.management.AddNamespace(c, &o.Namespace, "namespace of the HostedCluster")
+	o.management.AcceptPool(c, &o.Namespace, &o.Name)
 	f.Int32Var(&o.Replicas, "replicas", 2, "number of nodes")
 	f.StringVar(&o.Release, "release-image", "", "release image of the nodes (default: that of the cluster)")
 	f.StringVar(&o.zone, "zone", "", "availability zone of the nodes, with a subnet of `create infra aws`; it is looked up in AWS")
@@ -68,6 +69,8 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 	switch {
 	case o.Cluster == "":
 		return &operation.UsageError{Err: errors.New("--cluster-name: Required value")}
+	case o.Name == "":
+		return &operation.UsageError{Err: errors.New("--name: Required value")}
 	case o.zone != "" && o.SubnetID != "":
 		return &operation.UsageError{Err: errors.New("--zone and --subnet-id exclude each other")}
 	}
@@ -93,7 +96,7 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 	if o.render || o.renderInto != "" {
 		return o.print(env, np)
 	}
-	existing := &hyperv1.NodePool{}
+	existing, desired := &hyperv1.NodePool{}, np.DeepCopy()
 	err = client.WithFieldValidation(m.Client, metav1.FieldValidationStrict).Create(ctx, np)
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
@@ -104,6 +107,9 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 		}
 		if existing.Spec.ClusterName != o.Cluster {
 			return &operation.UsageError{Err: fmt.Errorf("NodePool %s/%s exists and is one of cluster %s: choose another name", np.Namespace, np.Name, existing.Spec.ClusterName)}
+		}
+		if err := management.RefuseDifferences("NodePool "+np.Namespace+"/"+np.Name, existing, desired); err != nil {
+			return err
 		}
 		fmt.Fprintf(env.Err, "NodePool %s/%s exists, and is not changed\n", np.Namespace, np.Name)
 	case err != nil:

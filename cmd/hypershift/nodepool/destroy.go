@@ -36,8 +36,9 @@ func NewDestroy(env operation.Environment) *cobra.Command {
 	c.Example = "  hypershift destroy nodepool --name demo-more"
 	connection.Add(c)
 	f := c.Flags()
-	f.StringVar(&name, "name", "", "name of the node pool (required)")
-	f.StringVar(&namespace, "namespace", "clusters", "namespace of the node pool")
+	f.StringVar(&name, "name", "", "name of the node pool, instead of the argument (required)")
+	connection.AddNamespace(c, &namespace, "namespace of the node pool")
+	connection.AcceptPool(c, &namespace, &name)
 	f.StringVar(&cluster, "cluster-name", "", "name of the HostedCluster; a node pool of another one is not deleted (default: any)")
 	f.DurationVar(&grace, "grace-period", 30*time.Minute, "limit for the deletion (0: none)")
 	f.BoolVarP(&yes, "yes", "y", false, "delete without asking")

@@ -1,0 +1,82 @@
+package clustermanifests
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// examples stand for what AWS will choose. A value that contains one is not known yet.
+var examples = []string{exampleAccount, exampleVPC, exampleSubnet, exampleGroup, exampleZone, exampleCA}
+
+// Differences returns the fields in which an existing object differs from a desired one, each as "path is A, not B", ordered by path.
+// It ignores fields that only the existing object has, and values that are not known before AWS has chosen them. The values of Secrets
+// are not part of the result.
+func Differences(existing, desired client.Object) ([]string, error) {
+	fields := map[bool]map[string]any{}
+	for isDesired, obj := range map[bool]client.Object{false: existing, true: desired} {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+		if err != nil {
+			return nil, fmt.Errorf("converting %T: %w", obj, err)
+		}
+		for _, ignored := range []string{"apiVersion", "kind", "status"} {
+			delete(content, ignored)
+		}
+		if metadata, isMap := content["metadata"].(map[string]any); isMap {
+			maps.DeleteFunc(metadata, func(key string, _ any) bool { return key != "labels" && key != "annotations" })
+		}
+		fields[isDesired] = content
+	}
+	_, isSecret := desired.(*corev1.Secret)
+	return differences("", fields[false], fields[true], isSecret), nil
+}
+
+func differences(path string, existing, desired any, secret bool) []string {
+	switch desired := desired.(type) {
+	case map[string]any:
+		existing, _ := existing.(map[string]any)
+		var found []string
+		for _, key := range slices.Sorted(maps.Keys(desired)) {
+			found = append(found, differences(strings.TrimPrefix(path+"."+key, "."), existing[key], desired[key], secret)...)
+		}
+		return found
+	case []any:
+		if existing, _ := existing.([]any); len(existing) == len(desired) {
+			var found []string
+			for i := range desired {
+				found = append(found, differences(fmt.Sprintf("%s[%d]", path, i), existing[i], desired[i], secret)...)
+			}
+			return found
+		}
+	case string:
+		if slices.ContainsFunc(examples, func(example string) bool { return strings.Contains(desired, example) }) {
+			return nil
+		}
+	}
+	switch {
+	case reflect.DeepEqual(existing, desired):
+		return nil
+	case secret:
+		return []string{path + " has another value"}
+	}
+	return []string{fmt.Sprintf("%s is %s, not %s", path, text(existing), text(desired))}
+}
+
+// text returns a value as JSON, and "not set" for one that does not exist.
+func text(value any) string {
+	if value == nil {
+		return "not set"
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(encoded)
+}

@@ -35,6 +35,7 @@ func Parse(name string, args, environ []string) (Options, error) {
 	fs.StringVar(&o.Namespace, "namespace", "hypershift", "namespace of this operator")
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
+	fs.StringVar(&o.AccessAddr, "access-addr", "0", "address of the API group access.hypershift.openshift.io, which an APIService has to announce; 0 for none")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding the lease hypershift-operator")
 	o.Log.Bind(fs)
 	showVersion := version.Bind(fs)

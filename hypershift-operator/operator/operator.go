@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -35,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/accessapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/bootstrap"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/hostedcluster"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
@@ -53,12 +55,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/profiling"
 	"github.com/hosted-control-planes/hypershift/internal/routes"
 )
 
-// noMetrics is the address of an operator without metrics.
-const noMetrics = "0"
+// noServer is the address of a server that the operator does not have.
+const noServer = "0"
 
 // An Operator is a manager to which controllers are added.
 type Operator struct {
@@ -132,8 +135,13 @@ func (o *Operator) AddControllers(ctx context.Context) error {
 	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps()); err != nil {
 		return err
 	}
-	if o.options.MetricsAddr != noMetrics {
+	if o.options.MetricsAddr != noServer {
 		if err := o.addMetrics(); err != nil {
+			return err
+		}
+	}
+	if o.options.AccessAddr != noServer {
+		if err := o.addAccessAPI(); err != nil {
 			return err
 		}
 	}
@@ -255,11 +263,13 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 		Resync:                     o.options.ResyncPeriod,
 		DocumentsAge:               o.options.DocumentsPeriod,
 	}
-	if o.options.MetricsAddr != noMetrics {
-		collectors := &metricsclient.Issuer{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}, Namespace: o.options.Namespace}
-		if opts.MetricsClientCA, err = collectors.Ensure(ctx); err != nil {
+	if o.options.MetricsAddr != noServer {
+		collectors := metricsclient.New(o.GetClient(), o.GetAPIReader(), clock.RealClock{}, o.options.Namespace)
+		certificate, err := collectors.Ensure(ctx)
+		if err != nil {
 			return fmt.Errorf("making the certificate of those who collect metrics: %w", err)
 		}
+		opts.MetricsClientCA = certificate[pki.TrustKey]
 		if err := o.Add(collectors); err != nil {
 			return err
 		}
@@ -319,6 +329,18 @@ func (o *Operator) addMetrics() error {
 		opts.PoliciesEnforced = o.policies.Enforced
 	}
 	return o.Add(metrics.New(opts))
+}
+
+// addAccessAPI adds the API by which users get access to hosted clusters.
+func (o *Operator) addAccessAPI() error {
+	reviews, err := authorizationclient.NewForConfigAndClient(o.GetConfig(), o.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("creating the client for access reviews: %w", err)
+	}
+	return o.Add(accessapi.New(accessapi.Options{
+		Address: o.options.AccessAddr, Client: o.GetClient(), Reader: o.GetAPIReader(), Access: reviews.SubjectAccessReviews(),
+		Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}, Namespace: o.options.Namespace,
+	}))
 }
 
 // addEndpointServices adds the provider's half of PrivateLink.

@@ -28,6 +28,8 @@ type Options struct {
 	Namespace   string
 	MetricsAddr string
 	HealthAddr  string
+	// AccessAddr is the address of the API by which users get access to hosted clusters; 0 for none.
+	AccessAddr  string
 	LeaderElect bool
 	// Profiling serves profiles on loopback, here and in the control-plane-operators.
 	Profiling bool

@@ -54,13 +54,19 @@ func Kubeconfig(ctx context.Context, reader client.Reader, hc *hyperv1.HostedClu
 	if err != nil || raw.Contexts[raw.CurrentContext] == nil {
 		return nil, fmt.Errorf("Secret %s/%s %w", secret.Namespace, secret.Name, kubeconfig.ErrUnreadable)
 	}
+	return renamed(raw, ContextName(key), "admin")
+}
+
+// renamed returns the current context of a kubeconfig as its only one, under another name. The user has a suffix.
+func renamed(raw *clientcmdapi.Config, name, suffix string) (*clientcmdapi.Config, error) {
 	current := raw.Contexts[raw.CurrentContext]
-	cluster, user := raw.Clusters[current.Cluster], raw.AuthInfos[current.AuthInfo]
-	name := ContextName(key)
+	if current == nil {
+		return nil, kubeconfig.ErrUnreadable
+	}
 	out := clientcmdapi.NewConfig()
-	out.Clusters[name] = cluster
-	out.AuthInfos[name+"-admin"] = user
-	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name + "-admin"}
+	out.Clusters[name] = raw.Clusters[current.Cluster]
+	out.AuthInfos[name+"-"+suffix] = raw.AuthInfos[current.AuthInfo]
+	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name + "-" + suffix}
 	out.CurrentContext = name
 	return out, nil
 }
@@ -114,11 +120,14 @@ func Merge(path string, added *clientcmdapi.Config) (string, error) {
 // apiPort is the port of the API server in its pods.
 const apiPort = 6443
 
-// Dial connects to the API server of a hosted cluster through the management cluster. Each call chooses a pod that is ready.
+// Dial connects to the API server of a hosted cluster through the management cluster. Each call chooses a pod that is ready. Users without
+// permissions in the namespace of the control plane get a tunnel of the hypershift-operator.
 func Dial(ctx context.Context, reader client.Reader, config *rest.Config, hc client.ObjectKey) (net.Conn, error) {
 	pods := &corev1.PodList{}
 	namespace := names.ControlPlaneNamespace(hc.Namespace, hc.Name)
-	if err := reader.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"app": names.KubeAPIServer}); err != nil {
+	if err := reader.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"app": names.KubeAPIServer}); apierrors.IsForbidden(err) {
+		return dialTunnel(ctx, config, hc)
+	} else if err != nil {
 		return nil, fmt.Errorf("listing the pods of the API server: %w", err)
 	}
 	ready := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil || !isReady(&p) })

@@ -89,6 +89,8 @@ const (
 	// hosted cluster. The binding can be removed; membership in system:masters could not.
 	AdminUser  = "system:admin"
 	AdminGroup = "hypershift:cluster-admins"
+	// ViewerGroup is the group of kubeconfigs that read everything but Secrets.
+	ViewerGroup = "hypershift:cluster-viewers"
 
 	ControllerManagerUser     = "system:kube-controller-manager"
 	SchedulerUser             = "system:kube-scheduler"

@@ -7,6 +7,7 @@ package portforward
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,9 @@ import (
 	"sync"
 
 	"golang.org/x/net/websocket"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
 
@@ -42,13 +46,26 @@ func (p Pod) path() string {
 
 // Dial connects to the port of a pod.
 func Dial(ctx context.Context, config *rest.Config, pod Pod) (net.Conn, error) {
+	conn, err := DialPath(ctx, config, pod.path(), pod.Port)
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("the user of the management cluster needs the permission to create and get pods/portforward: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connecting to pod %s: %w", pod.Name, err)
+	}
+	return conn, nil
+}
+
+// DialPath connects to a port that another resource of the API server serves with the protocol of pods/portforward. Accept is the other
+// end. An error of the API server is an APIStatus.
+func DialPath(ctx context.Context, config *rest.Config, path string, port int) (net.Conn, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of the API server: %w", err)
 	}
 	target := *base
-	target.Path = strings.TrimSuffix(base.Path, "/") + pod.path()
-	target.RawQuery = url.Values{"ports": {strconv.Itoa(pod.Port)}}.Encode()
+	target.Path = strings.TrimSuffix(base.Path, "/") + path
+	target.RawQuery = url.Values{"ports": {strconv.Itoa(port)}}.Encode()
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("reading the certificates for the API server: %w", err)
@@ -61,14 +78,14 @@ func Dial(ctx context.Context, config *rest.Config, pod Pod) (net.Conn, error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to pod %s: %w", pod.Name, err)
+		return nil, err
 	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		if errors.Is(err, websocket.ErrBadStatus) {
 			err = refusal(ctx, config, target, err)
 		}
-		return nil, fmt.Errorf("connecting to pod %s: %w", pod.Name, err)
+		return nil, err
 	}
 	response.Body.Close()
 	return &connection{Conn: shake.conn, skip: preamble, skipError: preamble}, nil
@@ -154,17 +171,20 @@ func refusal(ctx context.Context, config *rest.Config, target url.URL, err error
 	if requestErr != nil {
 		return err
 	}
-	request.Header.Set("Accept", "text/plain")
+	request.Header.Set("Accept", "application/json")
 	response, responseErr := client.Do(request)
 	if responseErr != nil {
 		return err
 	}
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // the status alone is an answer, too
-	if response.StatusCode == http.StatusForbidden {
-		return fmt.Errorf("the user of the management cluster needs the permission to create and get pods/portforward: %s", strings.TrimSpace(string(text)))
+	status := metav1.Status{}
+	if json.Unmarshal(text, &status) != nil || status.Message == "" {
+		refused := apierrors.NewGenericServerResponse(response.StatusCode, "get", schema.GroupResource{}, "", "", 0, true)
+		refused.ErrStatus.Message = fmt.Sprintf("the API server answers %s: %s", response.Status, strings.TrimSpace(string(text)))
+		return refused
 	}
-	return fmt.Errorf("the API server answers %s: %s", response.Status, strings.TrimSpace(string(text)))
+	return &apierrors.StatusError{ErrStatus: status}
 }
 
 // connection is the data of a WebSocket.

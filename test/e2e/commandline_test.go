@@ -115,6 +115,7 @@ func buildCommandLine(t *testing.T) string {
 type commandLineUser struct {
 	t             *testing.T
 	program, name string
+	namespace     string
 	account       string
 	domain        string
 	env           []string
@@ -122,7 +123,7 @@ type commandLineUser struct {
 
 func newCommandLineUser(t *testing.T, program, name string) *commandLineUser {
 	t.Helper()
-	u := &commandLineUser{t: t, program: program, name: name, account: fmt.Sprintf("5%011d", rand.Int64N(1e11)), domain: name + ".example.org"}
+	u := &commandLineUser{t: t, program: program, name: name, namespace: "clusters", account: fmt.Sprintf("5%011d", rand.Int64N(1e11)), domain: name + ".example.org"}
 	err := on.AWS.Given(t.Context(), u.account, func() error {
 		_, err := route53.NewFromConfig(on.AWS.Config(u.account)).CreateHostedZone(t.Context(), &route53.CreateHostedZoneInput{
 			Name: aws.String(u.domain), CallerReference: aws.String(u.account),
@@ -225,7 +226,7 @@ func (u *commandLineUser) hosted() *hosted {
 	u.t.Helper()
 	h := readHosted(u.t, "", nil)
 	h.customer = &accounts.Customer{Customer: &awsemulator.Customer{Account: u.account}}
-	h.hc.Namespace, h.hc.Name = "clusters", u.name
+	h.hc.Namespace, h.hc.Name = u.namespace, u.name
 	h.must(h.management.Get(u.t.Context(), client.ObjectKeyFromObject(h.hc), h.hc))
 	return h
 }
@@ -252,7 +253,7 @@ func (u *commandLineUser) nothingLeft(h *hosted) {
 	u.t.Helper()
 	// Not eventually: the command has returned.
 	h.must(h.left(u.t.Context()))
-	out, err := on.Kubectl(u.t.Context(), on.Kubeconfig, "", "get", "hostedcluster,nodepool,secret,configmap", "-n", "clusters", "-o", "name")
+	out, err := on.Kubectl(u.t.Context(), on.Kubeconfig, "", "get", "hostedcluster,nodepool,secret,configmap", "-n", u.namespace, "-o", "name")
 	h.must(err)
 	if left := slices.DeleteFunc(strings.Fields(out), func(name string) bool {
 		_, name, _ = strings.Cut(name, "/")

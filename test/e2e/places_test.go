@@ -43,6 +43,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestReferenceManifests", Minutes: 8},
 	{Name: "TestSameRange", Minutes: 3},
 	{Name: "TestSnapshots", Minutes: 4},
+	{Name: "TestTenant", Minutes: 4},
 	{Name: "TestUpgrade", Minutes: 3},
 	{Name: "TestWorkers", Minutes: 5},
 }

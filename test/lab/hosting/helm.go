@@ -51,6 +51,8 @@ image:
   repository: ${REPOSITORY}
   digest: ${DIGEST}
 replicas: 2
+access:
+  enabled: true
 aws:
   region: ${REGION}
   privateLink: true

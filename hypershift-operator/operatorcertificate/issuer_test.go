@@ -1,4 +1,4 @@
-package metricsclient
+package operatorcertificate
 
 import (
 	"bytes"
@@ -25,23 +25,23 @@ func secret(t *testing.T, i *Issuer, name string) *corev1.Secret {
 
 func ensure(t *testing.T, i *Issuer) []byte {
 	t.Helper()
-	trust, err := i.Ensure(t.Context())
+	data, err := i.Ensure(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trust
+	return data[pki.TrustKey]
 }
 
 func newIssuer() (*Issuer, *clocktesting.FakeClock) {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	c := fake.NewClientBuilder().Build()
-	return &Issuer{Client: c, Reader: c, Clock: clock, Namespace: "hypershift"}, clock
+	return &Issuer{Client: c, Reader: c, Clock: clock, Namespace: "hypershift", Signer: "signer", Secret: "client", Wanted: pki.Request{User: "reader", Usage: pki.Client}}, clock
 }
 
 func TestTheCertificateIsRenewedAndTheAuthorityStays(t *testing.T) {
 	i, clock := newIssuer()
-	trust, first := ensure(t, i), secret(t, i, clientName)
-	if again := ensure(t, i); !bytes.Equal(again, trust) || secret(t, i, clientName).ResourceVersion != first.ResourceVersion {
+	trust, first := ensure(t, i), secret(t, i, i.Secret)
+	if again := ensure(t, i); !bytes.Equal(again, trust) || secret(t, i, i.Secret).ResourceVersion != first.ResourceVersion {
 		t.Error("what is there is made again")
 	}
 	if len(first.Data[corev1.TLSPrivateKeyKey]) == 0 || !bytes.Equal(first.Data[pki.TrustKey], trust) {
@@ -51,7 +51,7 @@ func TestTheCertificateIsRenewedAndTheAuthorityStays(t *testing.T) {
 	if again := ensure(t, i); !bytes.Equal(again, trust) {
 		t.Error("another authority has taken its place")
 	}
-	if bytes.Equal(secret(t, i, clientName).Data[corev1.TLSCertKey], first.Data[corev1.TLSCertKey]) {
+	if bytes.Equal(secret(t, i, i.Secret).Data[corev1.TLSCertKey], first.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate is not renewed")
 	}
 }
@@ -60,7 +60,7 @@ func TestTheCertificateIsRenewedAndTheAuthorityStays(t *testing.T) {
 func TestTheCollectorsSecretHasNoKeyOfTheAuthority(t *testing.T) {
 	i, _ := newIssuer()
 	ensure(t, i)
-	if bytes.Equal(secret(t, i, clientName).Data[corev1.TLSPrivateKeyKey], secret(t, i, signerName).Data[corev1.TLSPrivateKeyKey]) {
+	if bytes.Equal(secret(t, i, i.Secret).Data[corev1.TLSPrivateKeyKey], secret(t, i, i.Signer).Data[corev1.TLSPrivateKeyKey]) {
 		t.Error("it has")
 	}
 }
@@ -71,10 +71,11 @@ func TestReplicasThatStartTogetherAgree(t *testing.T) {
 	got := make([][]byte, 4)
 	for n := range got {
 		group.Go(func() {
-			var err error
-			if got[n], err = i.Ensure(t.Context()); err != nil {
+			data, err := i.Ensure(t.Context())
+			if err != nil {
 				t.Error(err)
 			}
+			got[n] = data[pki.TrustKey]
 		})
 	}
 	group.Wait()

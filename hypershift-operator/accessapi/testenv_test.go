@@ -1,0 +1,256 @@
+package accessapi
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	accessv1alpha1 "github.com/hosted-control-planes/hypershift/api/access/v1alpha1"
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/pki"
+)
+
+// reviewer is the authorizer of the management cluster: alice may do everything in team-a, and bob may view there.
+type reviewer struct {
+	authorizationclient.SubjectAccessReviewInterface
+	asked []authorizationv1.SubjectAccessReviewSpec
+}
+
+func (r *reviewer) Create(_ context.Context, review *authorizationv1.SubjectAccessReview, _ metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error) {
+	r.asked = append(r.asked, review.Spec)
+	a := review.Spec.ResourceAttributes
+	ours := a != nil && a.Group == accessv1alpha1.GroupVersion.Group && a.Resource == accessv1alpha1.Resource && a.Verb == "create" && a.Namespace == "team-a"
+	isAdmin := review.Spec.User == "alice" || slices.Contains(review.Spec.Groups, "team-a-admins")
+	isViewer := review.Spec.User == "bob" && a.Subresource != string(accessv1alpha1.AdminKubeconfig)
+	review.Status.Allowed = ours && (isAdmin || isViewer)
+	return review, nil
+}
+
+// environment is a server with the clusters team-a/demo and team-b/other, behind an API server with a front proxy certificate.
+type environment struct {
+	*Server
+	t        *testing.T
+	server   *httptest.Server
+	reviews  *reviewer
+	events   *events.FakeRecorder
+	api      net.Listener // the hosted API server of every cluster: it echoes
+	proxies  *pki.Signer
+	clients  map[client.ObjectKey]*pki.Signer
+	clusters []client.ObjectKey
+}
+
+func newEnvironment(t *testing.T) *environment {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{kubescheme.AddToScheme, hyperv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := &environment{
+		t: t, reviews: &reviewer{}, events: events.NewFakeRecorder(100), clients: map[client.ObjectKey]*pki.Signer{},
+		clusters: []client.ObjectKey{{Namespace: "team-a", Name: "demo"}, {Namespace: "team-b", Name: "other"}},
+	}
+	e.proxies = e.signer("front-proxy-ca")
+	announced := &unstructured.Unstructured{}
+	announced.SetGroupVersionKind(apiService)
+	announced.SetName(apiServiceName)
+	objects := []client.Object{announced, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: frontProxyConfig.Namespace, Name: frontProxyConfig.Name},
+		Data: map[string]string{
+			"requestheader-client-ca-file": string(e.proxies.Trust()), "requestheader-allowed-names": `["front-proxy-client"]`,
+			"requestheader-username-headers": `["X-Remote-User"]`, "requestheader-group-headers": `["X-Remote-Group"]`, "requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
+		},
+	}}
+	for _, key := range e.clusters {
+		objects = append(objects, e.cluster(key)...)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	e.must(err)
+	e.api = listener
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = io.Copy(conn, conn)
+			}()
+		}
+	}()
+	e.Server = New(Options{
+		Client: c, Reader: c, Access: e.reviews, Recorder: e.events, Clock: clock.RealClock{}, Namespace: "hypershift",
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, listener.Addr().String())
+		},
+	})
+	e.must(e.proxy.load(t.Context(), c))
+	e.must(e.certificate.ensure(t.Context()))
+	e.server = httptest.NewUnstartedServer(e.handler())
+	e.server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: e.certificate.get, ClientAuth: tls.RequestClientCert, NextProtos: []string{"http/1.1"}}
+	// StartTLS would add a certificate of its own, which goes before GetCertificate.
+	e.server.Listener = tls.NewListener(e.server.Listener, e.server.TLS)
+	e.server.Start()
+	t.Cleanup(e.server.Close)
+	return e
+}
+
+func (e *environment) must(err error) {
+	e.t.Helper()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *environment) signer(name string) *pki.Signer {
+	e.t.Helper()
+	signer, err := pki.NewSigner(name, "", time.Now())
+	e.must(err)
+	return signer
+}
+
+// cluster returns a HostedCluster and what its control plane has.
+func (e *environment) cluster(key client.ObjectKey) []client.Object {
+	e.t.Helper()
+	signer := e.signer(names.ClientSigner)
+	e.clients[key] = signer
+	data, err := signer.Data()
+	e.must(err)
+	admin, err := signer.Current.Issue(pki.Request{User: names.AdminUser, Groups: []string{names.AdminGroup}, Usage: pki.Client}, pki.DefaultTerms, time.Now())
+	e.must(err)
+	kubeconfig, err := pki.Kubeconfig("https://api."+key.Name+".example.com:6443", e.proxies.Trust(), admin)
+	e.must(err)
+	in := metav1.ObjectMeta{Namespace: names.ControlPlaneNamespace(key.Namespace, key.Name)}
+	named := func(name string) metav1.ObjectMeta { m := in; m.Name = name; return m }
+	return []client.Object{
+		&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
+		&corev1.Secret{ObjectMeta: named(names.ClientSigner), Data: data},
+		&corev1.Secret{ObjectMeta: named(names.AdminKubeconfig), Data: map[string][]byte{names.AdminKubeconfigFile: kubeconfig}},
+		&corev1.Service{ObjectMeta: named(names.KubeAPIServer), Spec: corev1.ServiceSpec{ClusterIP: "172.30.0.1"}},
+	}
+}
+
+// front returns the transport of the API server: a certificate of this signer and name. Without a signer, it has none.
+func (e *environment) front(signer *pki.Signer, name string) *http.Transport {
+	e.t.Helper()
+	data, err := e.certificate.issuer.Ensure(e.t.Context())
+	e.must(err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(data[pki.TrustKey])
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: ServiceName + ".hypershift.svc"}
+	if signer != nil {
+		leaf, err := signer.Current.Issue(pki.Request{User: name, Usage: pki.Client}, pki.DefaultTerms, time.Now())
+		e.must(err)
+		pair, err := tls.X509KeyPair(leaf.CertPEM, leaf.KeyPEM)
+		e.must(err)
+		config.Certificates = []tls.Certificate{pair}
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	e.t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// call makes a request as the API server does for a user.
+func (e *environment) call(transport http.RoundTripper, user, method, path, body string, header http.Header) (int, []byte) {
+	e.t.Helper()
+	// The test server has an address, and the certificate a name.
+	r, err := http.NewRequestWithContext(e.t.Context(), method, strings.Replace(e.server.URL, "http://", "https://", 1)+path, strings.NewReader(body))
+	e.must(err)
+	r.Header = header.Clone()
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	if user != "" {
+		r.Header.Set("X-Remote-User", user)
+	}
+	response, err := transport.RoundTrip(r)
+	e.must(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	e.must(err)
+	return response.StatusCode, text
+}
+
+// request asks for a kubeconfig.
+func (e *environment) request(user, namespace, name string, subresource accessv1alpha1.Subresource, body string) (int, *accessv1alpha1.KubeconfigRequest, string) {
+	e.t.Helper()
+	code, text := e.call(e.front(e.proxies, "front-proxy-client"), user, http.MethodPost, accessv1alpha1.Path(namespace, name, subresource), body, nil)
+	answer := &accessv1alpha1.KubeconfigRequest{}
+	if code == http.StatusCreated { // otherwise it is a Status
+		e.must(json.Unmarshal(text, answer))
+	}
+	return code, answer, string(text)
+}
+
+// tls are the settings of a client that is the front proxy.
+func (e *environment) tls() rest.TLSClientConfig {
+	e.t.Helper()
+	data, err := e.certificate.issuer.Ensure(e.t.Context())
+	e.must(err)
+	leaf, err := e.proxies.Current.Issue(pki.Request{User: "front-proxy-client", Usage: pki.Client}, pki.DefaultTerms, time.Now())
+	e.must(err)
+	return rest.TLSClientConfig{CAData: data[pki.TrustKey], CertData: leaf.CertPEM, KeyData: leaf.KeyPEM, ServerName: ServiceName + ".hypershift.svc"}
+}
+
+func metaOf(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+// config reads the ConfigMap of the front proxy.
+func (e *environment) config() *corev1.ConfigMap {
+	e.t.Helper()
+	config := &corev1.ConfigMap{}
+	e.must(e.Reader.Get(e.t.Context(), frontProxyConfig, config))
+	return config
+}
+
+func (e *environment) apiService() *unstructured.Unstructured {
+	e.t.Helper()
+	service := &unstructured.Unstructured{}
+	service.SetGroupVersionKind(apiService)
+	e.must(e.Reader.Get(e.t.Context(), client.ObjectKey{Name: apiServiceName}, service))
+	return service
+}
+
+// announced is the authority in the APIService.
+func (e *environment) announced() string {
+	e.t.Helper()
+	authority, _, err := unstructured.NestedString(e.apiService().Object, "spec", "caBundle")
+	e.must(err)
+	return authority
+}
+
+func (e *environment) announce(authority string) {
+	e.t.Helper()
+	service := e.apiService()
+	e.must(unstructured.SetNestedField(service.Object, authority, "spec", "caBundle"))
+	e.must(e.Client.Update(e.t.Context(), service))
+}

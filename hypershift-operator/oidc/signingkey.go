@@ -56,7 +56,7 @@ func (k SigningKeys) get(ctx context.Context, spec *hyperv1.HostedClusterSpec, p
 		return nil, fmt.Errorf("getting Secret %s: %w", key.Name, err)
 	}
 	if apierrors.IsNotFound(err) {
-		ctrl.LoggerFrom(ctx).Info("Generating a service account signing key", "namespace", plane.Name)
+		ctrl.LoggerFrom(ctx).Info("Generating a service account signing key", "controlPlane", plane.Name)
 		private, public, err := k.Generate()
 		return keyPair(private, public), err
 	}

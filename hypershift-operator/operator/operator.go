@@ -47,6 +47,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsauth"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsclient"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/policycheck"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/zonepublisher"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
@@ -355,7 +356,7 @@ func (o *Operator) addEndpointServices(ctx context.Context) error {
 	if err := aws.Setup(o, opts.WithAWS(cfg, o.options.PermissionsPeriod)); err != nil {
 		return fmt.Errorf("setting up AWSEndpointServices: %w", err)
 	}
-	return nil
+	return o.Add(&zonepublisher.Publisher{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
 }
 
 // synced reports whether the cache has synced.

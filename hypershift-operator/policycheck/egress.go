@@ -42,7 +42,7 @@ func (c *Checker) leaves(ctx context.Context) (bool, error) {
 			continue
 		}
 		if address := net.JoinHostPort(service.String(), fmt.Sprint(identityPort)); c.Dial(ctx, address) == nil {
-			ctrl.LoggerFrom(ctx).Info("A connection that NetworkPolicies forbid was made from this pod", "namespace", c.Namespace, "address", address)
+			ctrl.LoggerFrom(ctx).Info("A connection that NetworkPolicies forbid was made from this pod", "operatorNamespace", c.Namespace, "address", address)
 			return true, nil
 		}
 	}

@@ -184,7 +184,7 @@ func (c *Checker) try(ctx context.Context, namespace string) (metav1.ConditionSt
 			return metav1.ConditionUnknown, err
 		}
 		if c.Dial(ctx, closed) == nil {
-			ctrl.LoggerFrom(ctx).Info("A connection that NetworkPolicies forbid was made", "namespace", namespace, "pod", pod.Name, "address", closed)
+			ctrl.LoggerFrom(ctx).Info("A connection that NetworkPolicies forbid was made", "pod", namespace+"/"+pod.Name, "address", closed)
 			return metav1.ConditionFalse, nil
 		}
 		// The connection also fails where the program has just ended.

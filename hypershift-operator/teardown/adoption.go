@@ -118,7 +118,7 @@ func (m *Manager) restore(ctx context.Context, hc *hyperv1.HostedCluster, plane 
 	if err == nil {
 		restoreSpec(hc, hcp)
 	}
-	ctrl.LoggerFrom(ctx).Info("The HostedCluster is gone, and its control plane is not: taking it down", "namespace", ns.Name)
+	ctrl.LoggerFrom(ctx).Info("The HostedCluster is gone, and its control plane is not: taking it down", "controlPlane", ns.Name)
 	m.Recorder.Eventf(hc, ns, corev1.EventTypeWarning, "HostedClusterLost", "Delete",
 		"The HostedCluster is gone without its finalizer having been waited for; namespace %s and everything that belongs to it is deleted now", ns.Name)
 	save = m.saveOn(ns, rec, hc)

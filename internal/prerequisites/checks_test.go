@@ -25,13 +25,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
 	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/servedzones"
 )
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func node(zone string) corev1.Node {
 	return corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "node-" + zone, Labels: map[string]string{zoneLabel: zone, zoneIDLabel: "use1-" + zone}},
+		ObjectMeta: metav1.ObjectMeta{Name: "node-" + zone, Labels: map[string]string{zoneLabel: zone, servedzones.NodeLabel: "use1-" + zone}},
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}
 }
@@ -205,7 +206,7 @@ func TestEachProblemHasOneResultWithWhatToDo(t *testing.T) {
 // setZoneIDs changes the label of the nodes.
 func setZoneIDs(f *Facts, id string) {
 	for i := range f.Nodes {
-		f.Nodes[i].Labels[zoneIDLabel] = id
+		f.Nodes[i].Labels[servedzones.NodeLabel] = id
 	}
 }
 
@@ -230,6 +231,26 @@ func TestZonesAreComparedForEndpointsOnly(t *testing.T) {
 		if z, err := f.FirstZone(endpoint); err != nil || z.Name != want {
 			t.Errorf("first zone with an endpoint %v: %s, %v", endpoint, z, err)
 		}
+	}
+}
+
+// A tenant may read neither nodes nor the endpoint services of others.
+func TestTenantsUseThePublishedZones(t *testing.T) {
+	f := sound()
+	f.Nodes, f.EndpointServices = nil, nil
+	f.Errors = map[string]error{"Nodes": errors.New("nodes is forbidden"), "EndpointServices": errors.New("awsendpointservices is forbidden")}
+	if z, err := f.FirstZone(true); err == nil || !strings.Contains(err.Error(), "pass --zones") {
+		t.Errorf("zones that are not known: %s, %v", z, err)
+	}
+	if z, err := f.FirstZone(false); err != nil || z.Name != "us-east-1a" {
+		t.Errorf("a public cluster: %s, %v", z, err)
+	}
+	f.PublishedZones = []string{accountZones[1].ID}
+	if z, err := f.FirstZone(true); err != nil || z.Name != accountZones[1].Name {
+		t.Errorf("published zones: %s, %v", z, err)
+	}
+	if r := f.Zones(); !strings.Contains(r.Message, "ConfigMap kube-public/hypershift-availability-zones") {
+		t.Errorf("%+v", r)
 	}
 }
 

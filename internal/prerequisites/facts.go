@@ -50,6 +50,8 @@ type Facts struct {
 	HostedClusters []hyperv1.HostedCluster
 	// EndpointServices have the zones that load balancers serve.
 	EndpointServices []hyperv1.AWSEndpointService
+	// PublishedZones are the ids of zones that the operator publishes for users who may read neither Nodes nor EndpointServices.
+	PublishedZones []string
 	// Documents are the answers of issuers, and of the bucket, by URL.
 	Documents map[string]error
 	// AWS are the facts of an account, if one was asked.

@@ -11,10 +11,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
+	"github.com/hosted-control-planes/hypershift/internal/servedzones"
 )
-
-// zoneIDLabel is the label with the id of a node's zone, which the cloud controller manager of AWS and EKS set.
-const zoneIDLabel = "topology.k8s.aws/zone-id"
 
 // Served are the zones that the load balancers of the management cluster serve. An endpoint is possible in these zones only.
 type Served struct {
@@ -39,44 +37,46 @@ func (s Served) in(account zone.List) string {
 	return strings.Join(all, ", ")
 }
 
-// GatherZones reads which zones the management cluster serves. What cannot be read is in Errors.
+// GatherZones reads which zones the management cluster serves. What cannot be read is in Errors. Users who may not read it get what the
+// operator publishes.
 func GatherZones(ctx context.Context, reader client.Reader, f *Facts) {
 	services, nodes := &hyperv1.AWSEndpointServiceList{}, &corev1.NodeList{}
 	f.report("EndpointServices", reader.List(ctx, services))
 	f.report("Nodes", reader.List(ctx, nodes))
 	f.EndpointServices, f.Nodes = services.Items, nodes.Items
+	published := &corev1.ConfigMap{}
+	if err := reader.Get(ctx, servedzones.ConfigMap, published); err == nil {
+		f.PublishedZones = servedzones.Published(published)
+	}
 }
 
 // Served returns the zones that the load balancers of the management cluster serve: those of the newest endpoint service, which AWS
-// reports, else those of the nodes. The names of nodes' zones are compared only if the account of the zones is that of the nodes.
+// reports, else those of the nodes, else what the operator publishes. The names of nodes' zones are compared only if the account of the
+// zones is that of the nodes.
 func (f *Facts) Served() Served {
-	var newest *hyperv1.AWSEndpointService
-	for i := range f.EndpointServices {
-		es := &f.EndpointServices[i]
-		if len(es.Status.AvailabilityZoneIDs) > 0 && (newest == nil || newest.CreationTimestamp.Before(&es.CreationTimestamp)) {
-			newest = es
-		}
+	var labels []string
+	for i := range f.Nodes {
+		labels = append(labels, f.Nodes[i].Labels[servedzones.NodeLabel])
 	}
-	if newest != nil {
-		return Served{slices.Sorted(slices.Values(newest.Status.AvailabilityZoneIDs)), "endpoint service of AWSEndpointService " + client.ObjectKeyFromObject(newest).String()}
+	if ids, source := servedzones.Of(f.EndpointServices, labels); len(ids) > 0 {
+		return Served{ids, source}
+	}
+	if len(f.PublishedZones) > 0 {
+		return Served{f.PublishedZones, "ConfigMap " + servedzones.ConfigMap.String()}
+	}
+	if f.AWS == nil || !f.AWS.Nodes {
+		return Served{}
 	}
 	ids, names := map[string]bool{}, map[string]bool{}
 	for i := range f.Nodes {
-		ids[f.Nodes[i].Labels[zoneIDLabel]] = true
 		names[f.Nodes[i].Labels[zoneLabel]] = true
 	}
-	if delete(ids, ""); len(ids) > 0 {
-		return Served{sorted(ids), "label " + zoneIDLabel + " of the nodes"}
-	}
-	if f.AWS != nil && f.AWS.Nodes {
-		for _, z := range f.AWS.AvailabilityZones {
-			if names[z.Name] && z.ID != "" {
-				ids[z.ID] = true
-			}
+	for _, z := range f.AWS.AvailabilityZones {
+		if names[z.Name] && z.ID != "" {
+			ids[z.ID] = true
 		}
-		return Served{sorted(ids), "label " + zoneLabel + " of the nodes, in account " + f.AWS.Account}
 	}
-	return Served{}
+	return Served{sorted(ids), "label " + zoneLabel + " of the nodes, in account " + f.AWS.Account}
 }
 
 func sorted(set map[string]bool) (all []string) {
@@ -111,8 +111,8 @@ func (f *Facts) zones() Result {
 				return unknown("compare the zone ids by hand: docs/private-cluster.md, section Subnets of the endpoint", "%v", err)
 			}
 		}
-		return unknown("set the label "+zoneIDLabel+" of the nodes, or compare the zone ids by hand: docs/private-cluster.md, section Subnets of the endpoint",
-			"no AWSEndpointService has reported the zones of its load balancer, and no node has the label %s", zoneIDLabel)
+		return unknown("set the label "+servedzones.NodeLabel+" of the nodes, or compare the zone ids by hand: docs/private-cluster.md, section Subnets of the endpoint",
+			"no AWSEndpointService has reported the zones of its load balancer, and no node has the label %s", servedzones.NodeLabel)
 	}
 	if f.AWS != nil && f.AWS.Errors["zones"] != nil {
 		return unknown("allow the calls in config/iam/commandline/doctor.json, and compare the zone ids", "the load balancers of the management cluster serve %s (%s); %v", served, served.Source, f.AWS.Errors["zones"])
@@ -140,11 +140,17 @@ func (f *Facts) zones() Result {
 	return passed("%s, with the cluster's %s", text, c.Zones)
 }
 
-// FirstZone returns the first usable zone of the account. For an endpoint it is one that the management cluster serves, if that is known.
+// FirstZone returns the first usable zone of the account. For an endpoint it is one that the management cluster serves. If that is not known
+// because of the permissions of the user, there is no default: a private cluster in another zone never becomes available.
 func (f *Facts) FirstZone(endpoint bool) (zone.Zone, error) {
-	usable := f.AWS.AvailabilityZones.Usable()
-	if of := usable.Of(f.Served().IDs); endpoint && len(of) > 0 {
+	usable, served := f.AWS.AvailabilityZones.Usable(), f.Served()
+	if of := usable.Of(served.IDs); endpoint && len(of) > 0 {
 		return of[0], nil
+	}
+	for _, fact := range []string{"EndpointServices", "Nodes"} {
+		if err := f.Errors[fact]; endpoint && len(served.IDs) == 0 && err != nil {
+			return zone.Zone{}, fmt.Errorf("pass --zones with a zone that the load balancers of the management cluster serve: which these are is not known, because ConfigMap %s has none, and: %w", servedzones.ConfigMap, err)
+		}
 	}
 	if len(usable) == 0 {
 		return zone.Zone{}, fmt.Errorf("region %s has no zones", f.AWS.Region)

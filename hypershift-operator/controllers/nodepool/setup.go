@@ -143,7 +143,7 @@ func (r *Reconciler) pools(ctx context.Context, namespace, cluster string) []rec
 	list := &hyperv1.NodePoolList{}
 	// Only names are read: a copy of each object would be garbage at once.
 	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index.NodePoolCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the node pools of a cluster", "namespace", namespace, "cluster", cluster)
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the node pools of a cluster", "hostedCluster", namespace+"/"+cluster)
 		return nil
 	}
 	var requests []reconcile.Request

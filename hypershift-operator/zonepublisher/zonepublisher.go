@@ -1,0 +1,84 @@
+// Package zonepublisher publishes the availability zones that private clusters can use, for tenants: they may read neither the nodes of the
+// management cluster nor the endpoint services of other tenants, and a private cluster in other zones never becomes available.
+package zonepublisher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/servedzones"
+)
+
+// interval is how often the zones are read. They change when the management cluster gets subnets in another zone.
+const interval = 5 * time.Minute
+
+// Publisher is a Runnable of the leader.
+type Publisher struct {
+	// Client writes, and Reader reads from the API server: the cache has no nodes.
+	Client client.Client
+	Reader client.Reader
+	Clock  clock.Clock
+}
+
+// Start publishes until the context ends.
+func (p *Publisher) Start(ctx context.Context) error {
+	for {
+		if err := p.publish(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Publishing the availability zones")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.Clock.After(interval):
+		}
+	}
+}
+
+// publish writes the ConfigMap if the zones differ. Zones that are not known stay as they were.
+func (p *Publisher) publish(ctx context.Context) error {
+	services, nodes := &hyperv1.AWSEndpointServiceList{}, &metav1.PartialObjectMetadataList{}
+	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
+	if err := p.Reader.List(ctx, services); err != nil {
+		return fmt.Errorf("listing the endpoint services: %w", err)
+	}
+	if err := p.Reader.List(ctx, nodes); err != nil {
+		return fmt.Errorf("listing the nodes: %w", err)
+	}
+	var labels []string
+	for i := range nodes.Items {
+		labels = append(labels, nodes.Items[i].Labels[servedzones.NodeLabel])
+	}
+	ids, _ := servedzones.Of(services.Items, labels)
+	if len(ids) == 0 {
+		return nil
+	}
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: servedzones.ConfigMap.Namespace, Name: servedzones.ConfigMap.Name}}
+	err := p.Reader.Get(ctx, servedzones.ConfigMap, config)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading ConfigMap %s: %w", servedzones.ConfigMap, err)
+	}
+	if slices.Equal(servedzones.Published(config), ids) {
+		return nil
+	}
+	previous := config.DeepCopy()
+	config.Data = map[string]string{servedzones.IDsKey: strings.Join(ids, ",")}
+	if err != nil {
+		err = p.Client.Create(ctx, config)
+	} else {
+		err = p.Client.Patch(ctx, config, client.MergeFrom(previous))
+	}
+	if err != nil {
+		return fmt.Errorf("writing ConfigMap %s: %w", servedzones.ConfigMap, err)
+	}
+	return nil
+}

@@ -2,6 +2,7 @@
 package clusterprogress
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -27,13 +28,15 @@ type Entry struct {
 type Progress struct {
 	Entries []Entry
 	Done    bool
+	// Stalled is why waiting does not help; empty if it does.
+	Stalled string
 }
 
-// Waiting returns what is not done, in one line.
+// Waiting returns what is not done, in one line. A cause that several objects report is in it once.
 func (p Progress) Waiting() string {
 	var parts []string
 	for _, e := range p.Entries {
-		if !e.Done {
+		if !e.Done && !strings.Contains(strings.Join(parts, "; "), e.Text) {
 			parts = append(parts, e.Label+": "+e.Text)
 		}
 	}
@@ -81,11 +84,23 @@ func Creation(hc *hyperv1.HostedCluster, pools []hyperv1.NodePool) Progress {
 	// Stalled is no stage: it is only there while waiting does not help.
 	if c := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.HostedClusterStalled); c != nil && c.Status == metav1.ConditionTrue {
 		add(Entry{Depth: 1, Name: "hostedcluster/" + c.Type, Label: c.Type, Text: c.Message})
+		if c.ObservedGeneration >= hc.Generation {
+			p.Stalled = c.Message
+		}
 	}
 	for i := range pools {
 		add(Pool(&pools[i]))
+		p.Stalled = cmp.Or(p.Stalled, PoolStalled(&pools[i]))
 	}
 	return p
+}
+
+// PoolStalled returns why waiting for a NodePool does not help; empty if it does.
+func PoolStalled(np *hyperv1.NodePool) string {
+	if c := Condition(np, hyperv1.NodePoolStalledCondition); c != nil && c.Status == corev1.ConditionTrue && c.ObservedGeneration >= np.Generation {
+		return "NodePool " + np.Name + ": " + c.Message
+	}
+	return ""
 }
 
 // Pool returns how far a NodePool is from having all its nodes.

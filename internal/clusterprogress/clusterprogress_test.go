@@ -71,6 +71,24 @@ func TestCreation(t *testing.T) {
 	}
 }
 
+func TestStalledNamesTheCauseOnce(t *testing.T) {
+	const cause = "ValidReleaseImage: the image does not exist: push it"
+	hc := cluster(false, map[string]string{hyperv1.HostedClusterAvailable: cause, hyperv1.ValidReleaseImage: "the image does not exist: push it", hyperv1.HostedClusterStalled: cause})
+	p := Creation(hc, nil)
+	if p.Stalled != cause || strings.Count(p.Waiting(), "the image does not exist") != 1 {
+		t.Errorf("stalled by %q, waiting for %q", p.Stalled, p.Waiting())
+	}
+	hc.Generation = 2 // the user has just corrected it
+	if p := Creation(hc, nil); p.Stalled != "" {
+		t.Errorf("stalled by %q, which is about an earlier spec", p.Stalled)
+	}
+	np := pool(1, 0, corev1.ConditionFalse, "no")
+	np.Status.Conditions = append(np.Status.Conditions, hyperv1.NodePoolCondition{Type: hyperv1.NodePoolStalledCondition, Status: corev1.ConditionTrue, Message: "SupportedVersionSkew: choose another", ObservedGeneration: 2})
+	if p := Creation(cluster(false, nil), []hyperv1.NodePool{np}); p.Stalled != "NodePool demo-a: SupportedVersionSkew: choose another" {
+		t.Errorf("stalled by %q", p.Stalled)
+	}
+}
+
 func TestDeletion(t *testing.T) {
 	const ours = "example.com/ours"
 	hc := cluster(false, map[string]string{hyperv1.HostedClusterAvailable: "deleting machines"})

@@ -81,7 +81,7 @@ func (r *Runner) deleteClaims(ctx context.Context, which []client.ListOption) er
 				continue
 			}
 			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName}}
-			ctrl.LoggerFrom(ctx).Info("Deleting", "kind", "PersistentVolumeClaim", "name", claim.Name)
+			ctrl.LoggerFrom(ctx).Info("Deleting", "kind", "PersistentVolumeClaim", "object", client.ObjectKeyFromObject(claim).String())
 			if err := r.Client.Delete(ctx, claim); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("deleting volume claim %s: %w", claim.Name, err)
 			}
@@ -104,7 +104,7 @@ func (r *Runner) deleteAll(ctx context.Context, reader client.Reader, list clien
 		if !obj.GetDeletionTimestamp().IsZero() {
 			continue
 		}
-		ctrl.LoggerFrom(ctx).Info("Deleting", "object", fmt.Sprintf("%T", obj), "name", obj.GetName())
+		ctrl.LoggerFrom(ctx).Info("Deleting", "kind", fmt.Sprintf("%T", obj), "object", client.ObjectKeyFromObject(obj).String())
 		uid := obj.GetUID()
 		if err := r.Client.Delete(ctx, obj, how, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)

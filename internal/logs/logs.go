@@ -23,8 +23,10 @@ import (
 // (k8s.io/client-go/rest).
 var levels = map[string]zapcore.Level{"error": zapcore.ErrorLevel, "info": zapcore.InfoLevel, "debug": -5}
 
-// formats are the values of --log-format.
-var formats = map[string]zap.Opts{"json": zap.JSONEncoder(), "text": zap.ConsoleEncoder()}
+// formats are the values of --log-format. Times are in the format of RFC 3339, which collectors of logs recognize.
+var formats = map[string]zap.Opts{"json": zap.JSONEncoder(readableTimes), "text": zap.ConsoleEncoder(readableTimes)}
+
+func readableTimes(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.RFC3339NanoTimeEncoder }
 
 // Options are the flags.
 type Options struct{ level, format string }

@@ -32,7 +32,7 @@ func Delete(ctx context.Context, c client.Client, obj client.Object) error {
 	if err != nil {
 		return err
 	}
-	ctrl.LoggerFrom(ctx).Info("Deleting", "kind", kind.Kind, "namespace", obj.GetNamespace(), "name", obj.GetName())
+	ctrl.LoggerFrom(ctx).Info("Deleting", "kind", kind.Kind, "object", client.ObjectKeyFromObject(obj).String())
 	uid, version := obj.GetUID(), obj.GetResourceVersion()
 	err = c.Delete(ctx, obj, client.Preconditions{UID: &uid, ResourceVersion: &version})
 	switch {

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -655,5 +658,52 @@ func TestStateFileIsForOneProcessAndOneAccount(t *testing.T) {
 	}
 	if _, err := resourcegraph.OpenFile(path); err != nil {
 		t.Errorf("after the first process: %v", err)
+	}
+}
+
+// A plan leaves no file behind, and the end of a deletion neither.
+func TestLockFilesAreDeletedWithTheState(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state.json")
+	for range 2 {
+		f, err := resourcegraph.OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 && runtime.GOOS != "windows" {
+		t.Errorf("left: %v, %v", files, err)
+	}
+}
+
+// Each process deletes the lock file when it ends. Two of them must not hold it at the same time.
+func TestLockIsExclusiveWhileLockFilesAreDeleted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.json")
+	var users, opened atomic.Int32
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 200 {
+				f, err := resourcegraph.OpenFile(path)
+				if err != nil {
+					continue // another one has it
+				}
+				if n := users.Add(1); n != 1 {
+					t.Errorf("%d users at the same time", n)
+				}
+				opened.Add(1)
+				users.Add(-1)
+				if err := f.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if opened.Load() == 0 {
+		t.Error("no one could open the state")
 	}
 }

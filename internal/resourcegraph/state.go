@@ -144,13 +144,9 @@ func OpenFile(path string) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the directory of the state: %w", err)
 	}
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := openLock(path)
 	if err != nil {
-		return nil, fmt.Errorf("locking the state: %w", err)
-	}
-	if err := lockFile(lock); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("another command uses the state %s: %w", path, err)
+		return nil, err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -165,18 +161,46 @@ func OpenFile(path string) (*File, error) {
 	return &File{State: state, path: path, lock: lock}, nil
 }
 
+// openLock locks the state at path. The last user of a state deletes the lock file: a lock of a file that is not at its path any more excludes
+// nobody, and is taken again.
+func openLock(path string) (*os.File, error) {
+	for {
+		lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("locking the state: %w", err)
+		}
+		if err := lockFile(lock); err != nil {
+			lock.Close()
+			return nil, fmt.Errorf("another command uses the state %s: %w", path, err)
+		}
+		locked, err := lock.Stat()
+		if err != nil {
+			lock.Close()
+			return nil, fmt.Errorf("locking the state: %w", err)
+		}
+		if current, err := os.Stat(lock.Name()); err == nil && os.SameFile(current, locked) {
+			return lock, nil
+		}
+		lock.Close()
+	}
+}
+
 // Path is the path of the file.
 func (f *File) Path() string { return f.path }
 
-// Close releases the state for other processes.
-func (f *File) Close() error { return f.lock.Close() }
+// Close releases the state for other processes. Without a state, such as after a plan, the lock file is deleted.
+func (f *File) Close() error {
+	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
+		_ = os.Remove(f.lock.Name()) // Windows keeps files that are open; an empty file is left there
+	}
+	return f.lock.Close()
+}
 
 // Remove deletes the file, after everything in it was deleted.
 func (f *File) Remove() error {
 	if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("deleting the state: %w", err)
 	}
-	// The lock file stays: deleting it would let two processes lock two files of the same name.
 	return nil
 }
 

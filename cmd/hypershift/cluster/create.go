@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/spf13/cobra"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/iam"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/infra"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
@@ -65,6 +66,7 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 	if o.renders() {
 		return o.print(env)
 	}
+	began := env.Clock.Now()
 	if o.cluster.Name == "" {
 		return operation.Check(o.cluster.Validate())
 	}
@@ -115,7 +117,7 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 	if !o.wait {
 		return nil
 	}
-	return management.Wait(ctx, env, o.timeout, func(ctx context.Context) (clusterprogress.Progress, error) {
+	err = management.Wait(ctx, env, o.timeout, func(ctx context.Context) (clusterprogress.Progress, error) {
 		hc, err := m.HostedCluster(ctx, o.cluster.Namespace, o.cluster.Name)
 		if err != nil {
 			return clusterprogress.Progress{}, err
@@ -123,6 +125,15 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 		pools, err := m.NodePools(ctx, o.cluster.Namespace, o.cluster.Name)
 		return clusterprogress.Creation(hc, pools), err
 	})
+	if err != nil {
+		return err
+	}
+	next := fmt.Sprintf("hypershift create kubeconfig %s --namespace %s", o.cluster.Name, o.cluster.Namespace)
+	if o.cluster.EndpointAccess == hyperv1.Private {
+		next += " --port-forward"
+	}
+	fmt.Fprintf(env.Err, "cluster %s/%s is ready after %s; next: %s\n", o.cluster.Namespace, o.cluster.Name, env.Clock.Since(began).Round(time.Second), next)
+	return nil
 }
 
 // createAWS creates what is not given by JSON.

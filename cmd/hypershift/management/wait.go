@@ -17,16 +17,23 @@ import (
 // Interval is the time between two reads of what is waited for.
 const Interval = 2 * time.Second
 
-// Wait reads until the progress is done, and shows what is waited for: a tree on a terminal, otherwise a line for each change. A
+// stallGrace is how long a progress is stalled before Wait ends. Objects that were just created may be missing for the operator.
+const stallGrace = 10 * time.Second
+
+// Wait reads until the progress is done or stalled, and shows what is waited for: a tree on a terminal, otherwise a line for each change. A
 // timeout of 0 is none.
 func Wait(ctx context.Context, env operation.Environment, timeout time.Duration, read func(context.Context) (clusterprogress.Progress, error)) error {
 	began := env.Clock.Now()
 	v := view{env: env, began: began, last: map[string]string{}}
 	tick := env.Clock.NewTicker(Interval)
 	defer tick.Stop()
+	var stalledSince time.Time
 	for {
 		p, err := read(ctx)
 		waiting := p.Waiting()
+		if p.Stalled == "" || stalledSince.IsZero() {
+			stalledSince = env.Clock.Now()
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -39,6 +46,9 @@ func Wait(ctx context.Context, env operation.Environment, timeout time.Duration,
 			v.show(p)
 			if p.Done {
 				return nil
+			}
+			if p.Stalled != "" && env.Clock.Since(stalledSince) >= stallGrace {
+				return fmt.Errorf("waiting does not help: %s", p.Stalled)
 			}
 		}
 		if timeout > 0 && env.Clock.Since(began) >= timeout {

@@ -76,6 +76,19 @@ func TestATerminalShowsATreeThatIsReplaced(t *testing.T) {
 	}
 }
 
+func TestAStallEndsTheWait(t *testing.T) {
+	stalled := entry(false, "0 of 1 nodes")
+	stalled.Stalled = "ValidReleaseImage: push it"
+	out, err := wait(t, false, time.Hour, result{stalled, nil})
+	if err == nil || err.Error() != "waiting does not help: ValidReleaseImage: push it" {
+		t.Errorf("error %v, printed:\n%s", err, out)
+	}
+	// A stall of a moment is none.
+	if out, err := wait(t, false, time.Hour, result{stalled, nil}, result{stalled, nil}, result{entry(false, "0 of 1 nodes"), nil}, result{stalled, nil}, result{entry(true, "1 of 1 nodes"), nil}); err != nil {
+		t.Errorf("error %v, printed:\n%s", err, out)
+	}
+}
+
 func TestATimeoutNamesWhatIsWaitedFor(t *testing.T) {
 	_, err := wait(t, false, time.Minute, result{entry(false, "0 of 1 nodes"), nil})
 	if err == nil || !strings.Contains(err.Error(), "not done after 1m0s") || !strings.Contains(err.Error(), "NodePool a: 0 of 1 nodes") {

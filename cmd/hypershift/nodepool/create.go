@@ -125,7 +125,7 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 			return clusterprogress.Progress{}, fmt.Errorf("reading NodePool %s/%s: %w", np.Namespace, np.Name, err)
 		}
 		e := clusterprogress.Pool(existing)
-		return clusterprogress.Progress{Entries: []clusterprogress.Entry{e}, Done: e.Done}, nil
+		return clusterprogress.Progress{Entries: []clusterprogress.Entry{e}, Done: e.Done, Stalled: clusterprogress.PoolStalled(existing)}, nil
 	})
 }
 

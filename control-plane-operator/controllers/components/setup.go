@@ -50,7 +50,7 @@ func neighbours(c client.Client) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []ctrl.Request {
 		list := &hyperv1.HostedControlPlaneList{}
 		if err := c.List(ctx, list, client.InNamespace(obj.GetNamespace())); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Finding the control plane", "namespace", obj.GetNamespace())
+			ctrl.LoggerFrom(ctx).Error(err, "Finding the control plane", "controlPlane", obj.GetNamespace())
 			return nil
 		}
 		var requests []ctrl.Request

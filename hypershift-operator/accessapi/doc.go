@@ -2,7 +2,8 @@
 // with permissions in the namespace of a HostedCluster get kubeconfigs of the hosted cluster, and a tunnel to its API server. They need
 // no permission in the namespace of the control plane.
 //
-//	user ──► API server of the management cluster ──► front proxy: authenticates the API server, reads the user from its headers
+//	user ──► API server of the management cluster: authenticates the user, authorizes the method of the request
+//	                                              ──► front proxy: authenticates the API server, reads the user from its headers
 //	                                                  authorizer: SubjectAccessReview, verb create, in the user's namespace
 //	                                                  kubeconfig: signs with the client signer of the control plane
 //	                                                  tunnel:     forwards to the Service of the hosted API server

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	stdlog "log"
 	"net"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +36,8 @@ const (
 	maxBody = 64 << 10
 	// refresh is how often the front proxy's authorities and the serving certificate are read again.
 	refresh = time.Minute
+	// retryInterval is the time between two attempts to prepare the server.
+	retryInterval = 5 * time.Second
 )
 
 // Options are what the server needs.
@@ -71,16 +76,23 @@ func New(o Options) *Server {
 // NeedLeaderElection is false: every replica serves.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Start serves until the context ends. What the API server of the management cluster does not provide yet is tried again: it must not stop
-// the controllers of the operator.
+// Start serves until the context ends. What the management cluster does not provide yet is tried again: it must not stop the controllers of
+// the operator.
 func (s *Server) Start(ctx context.Context) error {
 	log := ctrl.LoggerFrom(ctx).WithName("access")
+	for !s.prepare(ctx, log) {
+		if !s.sleep(ctx, retryInterval) {
+			return nil
+		}
+	}
 	listener, err := net.Listen("tcp", s.Address)
 	if err != nil {
 		return fmt.Errorf("listening for the access API: %w", err)
 	}
 	server := &http.Server{
 		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return ctrl.LoggerInto(ctx, log) },
+		// A client that is not the API server may write anything, as often as it wants to.
+		ErrorLog:          stdlog.New(io.Discard, "", 0),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxBody,
 		TLSConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, // HTTP/2 has no WebSockets here
@@ -90,15 +102,8 @@ func (s *Server) Start(ctx context.Context) error {
 		},
 	}
 	go func() {
-		for {
-			if err := errors.Join(s.proxy.load(ctx, s.Reader), s.certificate.ensure(ctx)); err != nil && ctx.Err() == nil {
-				log.Error(err, "Preparing the access API")
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-s.Clock.After(refresh):
-			}
+		for s.sleep(ctx, refresh) {
+			s.prepare(ctx, log)
 		}
 	}()
 	stop := context.AfterFunc(ctx, func() { server.Close() })
@@ -107,6 +112,25 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("serving the access API: %w", err)
 	}
 	return nil
+}
+
+// prepare reads the rules of the front proxy and renews the certificate. It returns false if something failed.
+func (s *Server) prepare(ctx context.Context, log logr.Logger) bool {
+	err := errors.Join(s.proxy.load(ctx, s.Reader), s.certificate.ensure(ctx))
+	if err != nil && ctx.Err() == nil {
+		log.Error(err, "Preparing the access API")
+	}
+	return err == nil
+}
+
+// sleep returns false if the context ends meanwhile.
+func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-s.Clock.After(d):
+		return true
+	}
 }
 
 func (s *Server) handler() http.Handler {

@@ -16,6 +16,7 @@ echo "deep copies and CRDs"
 go tool controller-gen object paths=./api/hypershift/... paths=./api/certificates/...
 rm -f config/crd/*hypershift.openshift.io_*.yaml
 go tool controller-gen crd paths=./api/hypershift/... paths=./api/certificates/... output:crd:dir=config/crd
+go run ./hack/crds
 
 echo "external CRDs"
 go run ./hack/externalcrds

@@ -129,7 +129,7 @@ func TestTagsArePinned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tagged, exact := push("etcd:v1"), digest(push("pause:v1"))
+	tagged, exact := push("etcd:3.6.8-0"), digest(push("pause:v1"))
 	want := map[string]string{"etcd": digest(tagged), "pause": exact, "haproxy": digest(several)}
 	describe := func(components map[string]string) string {
 		text, err := yaml.Marshal(map[string]any{"version": "1.36.3", "components": components})
@@ -154,6 +154,10 @@ func TestTagsArePinned(t *testing.T) {
 	}
 	if !maps.Equal(rel.Components, want) {
 		t.Errorf("pinned %v, want %v", rel.Components, want)
+	}
+	// A digest has no version. The operator compares that of etcd with the one that runs.
+	if rel.EtcdVersion != "3.6.8" || rel.KubernetesVersion != "1.36.3" {
+		t.Errorf("etcd %q and Kubernetes %q", rel.EtcdVersion, rel.KubernetesVersion)
 	}
 
 	missing := describe(map[string]string{"etcd": tagged, "coredns": reg.Host + "/coredns:v1", "pause": reg.Host + "/pause:v2"})

@@ -33,6 +33,12 @@ func pin(ctx context.Context, d *payload.Description) error {
 			missing = append(missing, fmt.Errorf("component %s: %w", component, problems[i]))
 			continue
 		}
+		if version := d.VersionOf(component); version != "" { // a digest has none
+			if d.Versions == nil {
+				d.Versions = map[string]string{}
+			}
+			d.Versions[component] = version
+		}
 		d.Components[component] = digests[i]
 	}
 	if len(missing) > 0 {

@@ -110,7 +110,24 @@ func (k Checker) check(ctx context.Context, c Cluster, images Images) (rel, own 
 	if own != nil {
 		err = checkSkew(hc, rel, own)
 	}
-	return rel, own, cmp.Or(err, checkArchitecture(hc, runs, runtime.GOARCH))
+	return rel, own, cmp.Or(err, k.checkEtcd(ctx, c, field, runs), checkArchitecture(hc, runs, runtime.GOARCH))
+}
+
+// checkEtcd blocks a release whose etcd cannot read the data of the one that runs. A release that cannot be read any more, or that does not
+// specify its etcd, blocks nothing.
+func (k Checker) checkEtcd(ctx context.Context, c Cluster, field string, to *release.Release) error {
+	images := running(c.ControlPlane)
+	if c.HostedCluster.Spec.Etcd.ManagementType == hyperv1.Unmanaged || to.EtcdVersion == "" || images.Release == "" || cmp.Or(images.ControlPlane, images.Release) == to.Image {
+		return nil
+	}
+	from, own := k.readRunning(ctx, c)
+	if own != nil {
+		from = own
+	}
+	if from == nil || from.EtcdVersion == "" {
+		return nil
+	}
+	return checkEtcdStep(c.HostedCluster, field, from, to)
 }
 
 // read reads the release that a field names with the user's pull secret. Its errors

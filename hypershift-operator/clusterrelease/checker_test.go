@@ -2,10 +2,16 @@ package clusterrelease
 
 import (
 	"context"
+	"strings"
 	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
@@ -35,6 +41,56 @@ func TestImagesOfComponents(t *testing.T) {
 			}
 			if got != c.want || reason != c.reason {
 				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+// etcd 3.7 panics with the data of 3.5, and an older etcd cannot read the data of a newer one.
+func TestStepsOfEtcd(t *testing.T) {
+	const former, next = "example.test/release:1", "example.test/release:2"
+	for name, c := range map[string]struct {
+		runs, wanted string
+		unmanaged    bool
+		annotations  map[string]string
+		unreadable   bool
+		refused      bool
+	}{
+		"the same":                              {runs: "3.6.8", wanted: "3.6.8"},
+		"a patch back":                          {runs: "3.6.8", wanted: "3.6.5"},
+		"the next minor version":                {runs: "3.5.21", wanted: "3.6.8"},
+		"a minor version is skipped":            {runs: "3.5.21", wanted: "3.7.0", refused: true},
+		"a minor version back":                  {runs: "3.6.8", wanted: "3.5.21", refused: true},
+		"another major version":                 {runs: "3.6.8", wanted: "4.0.0", refused: true},
+		"a release that does not specify it":    {runs: "3.5.21"},
+		"a cluster whose etcd is not known":     {wanted: "3.7.0"},
+		"a release that cannot be read anymore": {runs: "3.5.21", wanted: "3.7.0", unreadable: true},
+		"an etcd of the user":                   {runs: "3.5.21", wanted: "3.7.0", unmanaged: true},
+		"the user insists":                      {runs: "3.5.21", wanted: "3.7.0", annotations: map[string]string{hyperv1.ForceUpgradeToAnnotation: next}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			was, is := fakerelease.Kubernetes(former, "1.35.4"), fakerelease.Kubernetes(next, "1.36.3")
+			was.EtcdVersion, is.EtcdVersion = c.runs, c.wanted
+			registry := fakerelease.New(was, is)
+			if c.unreadable {
+				registry.Fail(former, release.NotFound, "deleted")
+			}
+			hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}, Spec: hyperv1.HostedClusterSpec{Release: hyperv1.Release{Image: next}}}
+			hc.Spec.NodeSelector = map[string]hyperv1.LabelValue{corev1.LabelArchStable: "amd64"}
+			if hc.Spec.Etcd.ManagementType = hyperv1.Managed; c.unmanaged {
+				hc.Spec.Etcd.ManagementType = hyperv1.Unmanaged
+			}
+			hc.Status.Version = &hyperv1.ClusterVersionStatus{History: []configv1.UpdateHistory{{State: configv1.CompletedUpdate, Version: "1.35.4", Image: former}}}
+			cluster := Cluster{
+				HostedCluster: hc, ControlPlane: &hyperv1.HostedControlPlane{Spec: hyperv1.HostedControlPlaneSpec{ReleaseImage: former}},
+				PullSecret: func(context.Context) ([]byte, error) { return []byte(`{"auths":{}}`), nil },
+			}
+			s, err := Checker{Releases: registry}.Check(t.Context(), cluster)
+			if refused := err != nil; refused != c.refused || s.Held != c.refused {
+				t.Errorf("held %v: %v", s.Held, err)
+			}
+			if c.refused && !strings.Contains(err.Error(), "it runs etcd "+c.runs+", and that release has etcd "+c.wanted) {
+				t.Errorf("error %v", err)
 			}
 		})
 	}

@@ -82,6 +82,33 @@ func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 		to.what, to.version, why, to.field, hyperv1.ForceUpgradeToAnnotation, to.image)
 }
 
+// checkEtcdStep blocks a step of etcd that skips a minor version, or goes back one: etcd supports neither.
+// https://etcd.io/docs/v3.6/upgrades/
+func checkEtcdStep(hc *hyperv1.HostedCluster, field string, from, to *release.Release) error {
+	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" || hc.Annotations[hyperv1.ForceUpgradeToAnnotation] == to.Image {
+		return nil
+	}
+	runs, err := version.ParseSemantic(from.EtcdVersion)
+	wanted, wantedErr := version.ParseSemantic(to.EtcdVersion)
+	if err != nil || wantedErr != nil {
+		return nil
+	}
+	why := ""
+	switch {
+	case wanted.Major() != runs.Major():
+		why = "which is another major version"
+	case wanted.Minor() < runs.Minor():
+		why = "which cannot read its data"
+	case wanted.Minor() > runs.Minor()+1:
+		why = "and each minor version in between has to be rolled out completely first"
+	}
+	if why == "" {
+		return nil
+	}
+	return reconcile.Block(hyperv1.UnsupportedUpgradeReason, "the control plane cannot go to release %s: it runs etcd %s, and that release has etcd %s, %s; choose another %s, or to do it all the same, set annotation %s to %s",
+		to.Version, runs, wanted, why, field, hyperv1.ForceUpgradeToAnnotation, to.Image)
+}
+
 // checkSkew blocks a control plane with a version that does not fit the nodes of the
 // cluster.
 func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {

@@ -11,10 +11,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 const (
-	// versionsAnnotation, on an image, lists the versions of the programs in it: kubernetes=1.36.3,….
+	// versionsAnnotation, on an image, lists the versions of the programs in it: kubernetes=1.36.3,etcd=3.6.8.
 	versionsAnnotation = "io.openshift.build.versions"
 	// architectureAnnotation, on the payload, is the architecture of its images, or multi.
 	architectureAnnotation = "release.openshift.io/architecture"
@@ -65,6 +66,9 @@ func decodeReferences(text []byte) (*Release, error) {
 			return nil, notRelease("%s has no image for component %q that could be pulled", referencesFile, clip(tag.Name))
 		}
 		r.Components[tag.Name] = tag.From.Name
+		if tag.Name == names.Etcd {
+			r.EtcdVersion = tag.version("etcd")
+		}
 	}
 	r.KubernetesVersion = cmp.Or(kubernetesVersion(stream.Spec.Tags), plainKubernetes(r.Version))
 	if r.KubernetesVersion == "" {
@@ -77,10 +81,18 @@ func decodeReferences(text []byte) (*Release, error) {
 func kubernetesVersion(tags []imageTag) string {
 	tags = slices.SortedFunc(slices.Values(tags), func(a, b imageTag) int { return strings.Compare(a.Name, b.Name) })
 	for _, tag := range tags {
-		for entry := range strings.SplitSeq(tag.Annotations[versionsAnnotation], ",") {
-			if v, ok := strings.CutPrefix(strings.TrimSpace(entry), "kubernetes="); ok && canonical(v) != "" {
-				return canonical(v)
-			}
+		if v := tag.version("kubernetes"); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// version returns the version of a program in the image, or "" if the payload does not specify it.
+func (t imageTag) version(program string) string {
+	for entry := range strings.SplitSeq(t.Annotations[versionsAnnotation], ",") {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(entry), program+"="); ok && canonical(v) != "" {
+			return canonical(v)
 		}
 	}
 	return ""

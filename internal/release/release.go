@@ -26,6 +26,8 @@ type Release struct {
 	// KubernetesVersion is the version of Kubernetes in the payload, in the same form. It is equal to Version for a payload
 	// of plain Kubernetes.
 	KubernetesVersion string
+	// EtcdVersion is the version of etcd in the payload, in the same form. It is empty if the payload does not specify it.
+	EtcdVersion string
 	// Architecture is that of the payload, empty if it is not specified.
 	Architecture hyperv1.PayloadArchType
 	// Components has the images by name, as they are pulled.

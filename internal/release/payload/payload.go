@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,8 @@ type Description struct {
 	// Architecture of the images: multi if it is empty.
 	Architecture string            `json:"architecture,omitempty"`
 	Components   map[string]string `json:"components"`
+	// Versions are those of the programs in components, by component. Default: the version in the tag of the image.
+	Versions map[string]string `json:"versions,omitempty"`
 	// BootImages are the machine images by architecture and region: an AMI, or an object with image, userDataFormat
 	// and rootDevice.
 	BootImages map[hyperv1.Architecture]map[string]release.BootImage `json:"bootImages,omitempty"`
@@ -86,6 +89,20 @@ func (d *Description) Files() (map[string][]byte, error) {
 	return files, err
 }
 
+// taggedVersion matches the version in the tag of an image, which may have the revision of a build: etcd:3.6.8-0.
+var taggedVersion = regexp.MustCompile(`:v?([0-9]+\.[0-9]+\.[0-9]+)(-[0-9]+)?(@|$)`)
+
+// VersionOf returns the version of the program in a component, or "" if it is not known.
+func (d *Description) VersionOf(component string) string {
+	if known := d.Versions[component]; known != "" {
+		return known
+	}
+	if match := taggedVersion.FindStringSubmatch(d.Components[component]); match != nil {
+		return match[1]
+	}
+	return ""
+}
+
 func (d *Description) references() object {
 	kubernetes := d.KubernetesVersion
 	if kubernetes == "" {
@@ -97,9 +114,13 @@ func (d *Description) references() object {
 	}
 	var tags []object
 	for _, name := range slices.Sorted(maps.Keys(d.Components)) {
+		versions := "kubernetes=" + kubernetes
+		if own := d.VersionOf(name); own != "" {
+			versions += "," + name + "=" + own
+		}
 		tags = append(tags, object{
 			"name":        name,
-			"annotations": object{"io.openshift.build.versions": "kubernetes=" + kubernetes},
+			"annotations": object{"io.openshift.build.versions": versions},
 			"from":        object{"kind": "DockerImage", "name": d.Components[name]},
 		})
 	}

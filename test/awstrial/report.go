@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx/listprices"
 )
 
 // Outcome is how a step has ended.
@@ -52,26 +53,6 @@ func (r *Report) Passed() bool {
 	return !slices.ContainsFunc(r.Steps, func(s Result) bool { return s.Outcome != Passed })
 }
 
-//go:embed prices.json
-var pricesJSON []byte
-
-// Prices are the list prices of a region.
-type Prices struct {
-	Region string `json:"region"`
-	Date   string `json:"date"`
-	Prices []struct {
-		// Kind is that of `leftovers aws`. Key is what the price depends on, such as an instance type.
-		Kind string `json:"kind"`
-		Key  string `json:"key,omitempty"`
-		// Hour is the price of an hour in dollars. Whole: each begun hour is charged.
-		Hour   float64 `json:"hour"`
-		Whole  bool    `json:"whole"`
-		Source string  `json:"source"`
-	} `json:"prices"`
-	// Without names what is not part of the sum.
-	Without []string `json:"without"`
-}
-
 // Cost is an estimate: the hours between the first write and the end of the deletion, with list prices.
 type Cost struct {
 	Dollars  float64  `json:"dollars"`
@@ -98,7 +79,7 @@ var free = []string{
 }
 
 // estimate computes the cost of the resources, from the beginning of create to the end of destroy.
-func estimate(prices Prices, resources []resource, instanceType string, hours float64) Cost {
+func estimate(prices listprices.Prices, resources []resource, instanceType string, hours float64) Cost {
 	c := Cost{Hours: hours, Prices: fmt.Sprintf("list prices of %s on %s", prices.Region, prices.Date), Without: prices.Without}
 	counts, order := map[string]int{}, []string{}
 	for _, r := range resources {
@@ -109,7 +90,7 @@ func estimate(prices Prices, resources []resource, instanceType string, hours fl
 	for _, kind := range order {
 		at := -1
 		for i, p := range prices.Prices {
-			if p.Kind == kind && (p.Key == "" || p.Key == instanceType) {
+			if p.Kind == kind && p.Hour > 0 && (p.Key == "" || p.Key == instanceType) {
 				at = i
 			}
 		}
@@ -149,9 +130,9 @@ func (r *Report) hours() float64 {
 
 // write replaces the report. A trial that ends early leaves the report of the steps before.
 func (r *Report) write(directory string) error {
-	var prices Prices
-	if err := json.Unmarshal(pricesJSON, &prices); err != nil {
-		return fmt.Errorf("reading the prices: %w", err)
+	prices, err := listprices.Load()
+	if err != nil {
+		return err
 	}
 	r.Cost = estimate(prices, r.Resources, r.InstanceType, r.hours())
 	text, err := json.MarshalIndent(r, "", "  ")

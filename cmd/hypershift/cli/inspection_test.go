@@ -165,6 +165,9 @@ func TestLeftoversAreListedByCostAndDeleted(t *testing.T) {
 	if instance < 0 || zone < instance || role < zone || row("none", service) < 0 {
 		t.Errorf("what costs most is not first:\n%s", u.out.String())
 	}
+	if row("dollars a month (list prices of us-east-1 on ", "1 instances by their size") < role {
+		t.Errorf("the list does not end with a sum:\n%s", u.out.String())
+	}
 	if code := u.run("leftovers", "aws", "--infra-id", "demo-x7k2p", "--delete", "--yes"); code != cli.Usage || len(u.writes) > 0 {
 		t.Errorf("without a management cluster: exit code %d, writes %v\n%s", code, u.writes, u.err.String())
 	}

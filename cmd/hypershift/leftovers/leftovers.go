@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/leftovers"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/listprices"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -68,6 +70,40 @@ type result struct {
 	Region    string               `json:"region"`
 	Clusters  []cluster            `json:"clusters,omitempty"`
 	Resources []leftovers.Resource `json:"resources,omitempty"`
+	Cost      *cost                `json:"cost,omitempty"`
+}
+
+// cost is an estimate of what the resources cost in a month.
+type cost struct {
+	DollarsPerMonth float64 `json:"dollarsPerMonth"`
+	Prices          string  `json:"prices"`
+	// Without are the resources whose price depends on their size.
+	Without []string `json:"without,omitempty"`
+}
+
+// costOf returns nil if the resources cost nothing.
+func costOf(resources []leftovers.Resource) (*cost, error) {
+	prices, err := listprices.Load()
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for _, r := range resources {
+		counts[r.Kind]++
+	}
+	c := &cost{Prices: fmt.Sprintf("list prices of %s on %s", prices.Region, prices.Date)}
+	if c.DollarsPerMonth, c.Without = prices.Month(counts); c.DollarsPerMonth == 0 && len(c.Without) == 0 {
+		return nil, nil
+	}
+	return c, nil
+}
+
+func (c *cost) String() string {
+	text := fmt.Sprintf("about %.0f dollars a month (%s, without data transfer)", c.DollarsPerMonth, c.Prices)
+	if len(c.Without) > 0 {
+		text += ", and " + strings.Join(c.Without, ", ") + " by their size"
+	}
+	return text
 }
 
 type cluster struct {
@@ -147,7 +183,11 @@ func (o *options) printResources(ctx context.Context, env operation.Environment,
 			return 0, fmt.Errorf("account %s: %w", a.caller.Account, err)
 		}
 		total += len(found.Resources)
-		results = append(results, result{Account: a.caller.Account, Region: a.cfg.Region, Resources: found.Resources})
+		c, err := costOf(found.Resources)
+		if err != nil {
+			return 0, err
+		}
+		results = append(results, result{Account: a.caller.Account, Region: a.cfg.Region, Resources: found.Resources, Cost: c})
 	}
 	return total, o.print(env, results)
 }
@@ -283,6 +323,9 @@ func (o *options) print(env operation.Environment, results []result) error {
 			fmt.Fprintln(out, "  COST\tKIND\tID\tNAME\tNOTE")
 			for _, one := range r.Resources {
 				fmt.Fprintf(out, "  %s\t%s\t%s\t%s\t%s\n", one.Cost, one.Kind, one.ID, one.Name, one.Kept)
+			}
+			if r.Cost != nil {
+				fmt.Fprintf(out, "  %s\n", r.Cost)
 			}
 		}
 	}

@@ -1,0 +1,68 @@
+// Package listprices has the list prices of AWS for the resources of hosted clusters, for estimates.
+package listprices
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+//go:embed prices.json
+var text []byte
+
+// Prices are the list prices of a region.
+type Prices struct {
+	Region string  `json:"region"`
+	Date   string  `json:"date"`
+	Prices []Price `json:"prices"`
+	// Without names what is not part of an estimate.
+	Without []string `json:"without"`
+}
+
+// Price is the price of one resource.
+type Price struct {
+	// Kind is that of `leftovers aws`. Key is what the price depends on, such as an instance type.
+	Kind string `json:"kind"`
+	Key  string `json:"key,omitempty"`
+	// Hour is the price of an hour in dollars. Whole: each begun hour is charged.
+	Hour  float64 `json:"hour,omitempty"`
+	Whole bool    `json:"whole,omitempty"`
+	// Month is the price of a month in dollars, for what is not charged by the hour.
+	Month  float64 `json:"month,omitempty"`
+	Source string  `json:"source"`
+}
+
+// Load returns the prices.
+func Load() (Prices, error) {
+	var p Prices
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("reading the list prices: %w", err)
+	}
+	return p, nil
+}
+
+// hoursOfAMonth is how AWS computes monthly prices.
+const hoursOfAMonth = 730
+
+// bySize are kinds whose price depends on what a list of resources does not have.
+var bySize = []string{"Instance", "Volume", "Snapshot"}
+
+// Month returns what resources cost in a month, in dollars, by the number of each kind. unpriced are those that are not in the sum. Kinds
+// without a price cost nothing.
+func (p Prices) Month(counts map[string]int) (dollars float64, unpriced []string) {
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		if slices.Contains(bySize, kind) {
+			unpriced = append(unpriced, fmt.Sprintf("%d %ss", counts[kind], strings.ToLower(kind)))
+			continue
+		}
+		for _, price := range p.Prices {
+			if price.Kind == kind {
+				dollars += float64(counts[kind]) * (price.Hour*hoursOfAMonth + price.Month)
+			}
+		}
+	}
+	return dollars, unpriced
+}

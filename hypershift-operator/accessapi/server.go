@@ -17,7 +17,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/tools/events"
@@ -106,7 +106,7 @@ func (s *Server) Start(ctx context.Context) error {
 			s.prepare(ctx, log)
 		}
 	}()
-	stop := context.AfterFunc(ctx, func() { server.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // the process ends
 	defer stop()
 	if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the access API: %w", err)
@@ -173,7 +173,7 @@ func (s *Server) authorized(subresource accessv1alpha1.Subresource, serve func(h
 			return
 		}
 		key := client.ObjectKey{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
-		if problems := slices.Concat(path.IsValidPathSegmentName(key.Namespace), path.IsValidPathSegmentName(key.Name)); len(problems) > 0 {
+		if problems := slices.Concat(content.IsPathSegmentName(key.Namespace), content.IsPathSegmentName(key.Name)); len(problems) > 0 {
 			fail(w, apierrors.NewBadRequest("the name of the HostedCluster "+problems[0]))
 			return
 		}

@@ -25,7 +25,7 @@ func Accept(w http.ResponseWriter, r *http.Request, port uint16, serve func(net.
 			return nil
 		},
 		Handler: func(conn *websocket.Conn) {
-			defer conn.Close()
+			defer func() { _ = conn.Close() }() // the client has ended it, or serve has
 			conn.PayloadType, conn.MaxPayloadBytes = websocket.BinaryFrame, maxMessage
 			for _, channel := range []byte{dataChannel, errorChannel} {
 				if err := websocket.Message.Send(conn, binary.LittleEndian.AppendUint16([]byte{channel}, port)); err != nil {

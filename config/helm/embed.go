@@ -1,9 +1,9 @@
-// Package helm has the chart of the hypershift-operator.
+// Package helm has the charts of the hypershift-operator and of its CRDs.
 package helm
 
 import "embed"
 
-// Chart is the chart, in the folder hypershift.
+// Charts are the charts, in the folders hypershift and hypershift-crds.
 //
-//go:embed all:hypershift
-var Chart embed.FS
+//go:embed all:hypershift all:hypershift-crds
+var Charts embed.FS

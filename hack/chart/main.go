@@ -1,11 +1,11 @@
-// Command chart copies CRDs and permissions into the Helm chart, because a chart cannot read files outside of itself:
+// Command chart copies CRDs and permissions into the Helm charts, because a chart cannot read files outside of itself:
 //
 //	go run ./hack/chart
 //
-//	config/crd/*.yaml                     ──► files/crd/hypershift/<name>.json
-//	config/crd/external/*.yaml            ──► files/crd/external/<name>.json
-//	config/rbac/*/*.yaml                  ──► files/rbac/*/
-//	config/scheduling/*                   ──► files/scheduling/
+//	config/crd/*.yaml                     ──► hypershift-crds/files/<name>.json
+//	config/crd/external/*.yaml            ──► hypershift/files/crd/<name>.json
+//	config/rbac/*/*.yaml                  ──► hypershift/files/rbac/*/
+//	config/scheduling/*                   ──► hypershift/files/scheduling/
 //
 // The copies of CRDs differ in two ways. They have annotations that make Helm, Argo CD and Flux keep them: deleting a CRD
 // deletes all its objects, which the removal of an operator must not do. And they are compact JSON: Helm stores a chart twice
@@ -33,16 +33,17 @@ var kept = map[string]string{
 }
 
 func main() {
-	if err := write(filepath.Join("config", "helm", "hypershift", "files")); err != nil {
+	if err := write(filepath.Join("config", "helm")); err != nil {
 		fmt.Fprintln(os.Stderr, "chart:", err)
 		os.Exit(1)
 	}
 }
 
-func write(files string) error {
+func write(charts string) error {
+	files := filepath.Join(charts, "hypershift", "files")
 	for from, to := range map[string]string{
-		filepath.Join("config", "crd"):             filepath.Join(files, "crd", "hypershift"),
-		filepath.Join("config", "crd", "external"): filepath.Join(files, "crd", "external"),
+		filepath.Join("config", "crd"):             filepath.Join(charts, "hypershift-crds", "files"),
+		filepath.Join("config", "crd", "external"): filepath.Join(files, "crd"),
 	} {
 		if err := copyAll(from, to, kind); err != nil {
 			return err

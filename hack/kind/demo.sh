@@ -28,6 +28,8 @@ step "Start a management cluster: kind cluster $name"
 kind get clusters | grep -qx "$name" || kind create cluster --name "$name" --wait 2m
 
 step "Install hypershift $version"
+helm upgrade --install hypershift-crds "oci://$registry/charts/hypershift-crds" --version "$version" --kube-context "kind-$name" \
+	--namespace hypershift --create-namespace
 helm upgrade --install hypershift "oci://$registry/charts/hypershift" --version "$version" --kube-context "kind-$name" \
 	--namespace hypershift --create-namespace --set replicas=1 --wait --timeout 5m
 

@@ -9,20 +9,42 @@ import (
 	"strings"
 )
 
-// chart packages the chart with the version of the release and the digest of the image.
-func (r *release) chart(ctx context.Context, s *staging, image artifact) (artifact, error) {
-	a := artifact{what: "chart", repository: "charts/hypershift", tag: r.version}
+// charts packages the charts with the version of the release, and the digest of the image in that of the operator.
+func (r *release) charts(ctx context.Context, s *staging, image artifact) ([]artifact, error) {
+	var all []artifact
+	for _, c := range []struct{ what, name string }{{chartOfCRDs, "hypershift-crds"}, {chartOfOperator, "hypershift"}} {
+		a, err := r.chart(ctx, s, artifact{what: c.what, repository: "charts/" + c.name, tag: r.version}, c.name, image)
+		if err != nil {
+			return nil, fmt.Errorf("making chart %s: %w", c.name, err)
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// The charts in the list of artifacts.
+const (
+	chartOfCRDs     = "chart of the CRDs"
+	chartOfOperator = "chart"
+)
+
+func (r *release) chart(ctx context.Context, s *staging, a artifact, name string, image artifact) (artifact, error) {
 	tmp, err := os.MkdirTemp("", "release-chart-")
 	if err != nil {
 		return a, err
 	}
 	defer os.RemoveAll(tmp)
-	dir := filepath.Join(tmp, "hypershift")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(r.root, "config", "helm", "hypershift"))); err != nil {
+	dir := filepath.Join(tmp, name)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(r.root, "config", "helm", name))); err != nil {
 		return a, fmt.Errorf("copying the chart: %w", err)
 	}
-	if err := editChart(dir, r.version, r.registry+"/"+image.repository, image.digest); err != nil {
+	if err := setVersion(dir, r.version); err != nil {
 		return a, err
+	}
+	if a.what == chartOfOperator {
+		if err := setImage(dir, r.registry+"/"+image.repository, image.digest); err != nil {
+			return a, err
+		}
 	}
 	if err := r.touch(dir); err != nil {
 		return a, err
@@ -30,7 +52,7 @@ func (r *release) chart(ctx context.Context, s *staging, image artifact) (artifa
 	if _, err := r.output(ctx, r.tools["helm"], "package", dir, "--destination="+r.dist); err != nil {
 		return a, err
 	}
-	archive := filepath.Join(r.dist, "hypershift-"+r.version+".tgz")
+	archive := filepath.Join(r.dist, name+"-"+r.version+".tgz")
 	// The manifest of the chart has the time of this file.
 	if err := r.touch(archive); err != nil {
 		return a, err
@@ -41,12 +63,13 @@ func (r *release) chart(ctx context.Context, s *staging, image artifact) (artifa
 	return a, s.resolve(ctx, &a)
 }
 
-// editChart sets the version and the image of a chart.
-func editChart(dir, version, image, digest string) error {
-	err := edit(filepath.Join(dir, "Chart.yaml"), "\nversion: 0.1.0\n", "\nversion: "+version+"\n", "\nappVersion: 0.1.0\n", "\nappVersion: "+version+"\n")
-	if err != nil {
-		return err
-	}
+// setVersion sets the version of a chart.
+func setVersion(dir, version string) error {
+	return edit(filepath.Join(dir, "Chart.yaml"), "\nversion: 0.1.0\n", "\nversion: "+version+"\n", "\nappVersion: 0.1.0\n", "\nappVersion: "+version+"\n")
+}
+
+// setImage sets the image of the chart of the operator.
+func setImage(dir, image, digest string) error {
 	return edit(filepath.Join(dir, "values.yaml"),
 		"image:\n  repository: ghcr.io/hosted-control-planes/hypershift\n", "image:\n  repository: "+image+"\n",
 		"  digest: \"\"\n  pullPolicy:", "  digest: "+digest+"\n  pullPolicy:")

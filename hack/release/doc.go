@@ -6,7 +6,7 @@
 //	image.go        layers + CA certificates + labels ─► REGISTRY/hypershift:VERSION
 //	sbom.go         syft: SBOM of each image, attached as an attestation
 //	commandline.go  go build, syft: archive and SBOM of the command line for each platform
-//	chart.go        helm: chart with the digest of the image ─► REGISTRY/charts/hypershift:VERSION
+//	chart.go        helm: charts of the CRDs, and of the operator with the digest of the image ─► REGISTRY/charts/hypershift[-crds]:VERSION
 //	payloads.go     hack/payload: REGISTRY/kubernetes-release:vKUBERNETES-VERSION
 //	sign.go         cosign: signatures of all of them
 //	files.go        images.txt, notes from CHANGELOG.md and SHA256SUMS

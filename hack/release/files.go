@@ -51,22 +51,23 @@ func (r *release) writeFiles(ctx context.Context, notes string, all []artifact) 
 		fmt.Fprintln(&images, r.exact(a))
 		fmt.Fprintf(&table, "| %s | `%s` | `%s` |\n", a.what, r.named(a), a.digest)
 	}
-	chart := all[slices.IndexFunc(all, func(a artifact) bool { return a.what == "chart" })]
-	notes = fmt.Sprintf(`# hypershift %s
+	chart := all[slices.IndexFunc(all, func(a artifact) bool { return a.what == chartOfOperator })]
+	notes = fmt.Sprintf(`# hypershift %[1]s
 
-%s
+%[2]s
 ## Install
 
-    helm install hypershift oci://%s/%s --version %s -n hypershift --create-namespace
+    helm install hypershift-crds oci://%[3]s/%[4]s-crds --version %[1]s -n hypershift --create-namespace
+    helm install hypershift oci://%[3]s/%[4]s --version %[1]s -n hypershift
 
-The chart names the image by digest. The command line is in the archives hypershift-cli-%s: see [Install](%s/blob/main/docs/cli.md#install).
-[Releases](%s/blob/main/docs/releases.md) describes how to verify signatures and SBOMs.
+The chart names the image by digest. The command line is in the archives hypershift-cli-%[1]s: see [Install](%[5]s/blob/main/docs/cli.md#install).
+[Releases](%[5]s/blob/main/docs/releases.md) describes how to verify signatures and SBOMs.
 
 | What | Name | Digest |
 |---|---|---|
-%s
-Commit: %s
-`, r.version, notes, r.registry, chart.repository, r.version, r.version, source, source, table.String(), r.commit)
+%[6]s
+Commit: %[7]s
+`, r.version, notes, r.registry, chart.repository, source, table.String(), r.commit)
 	if err := errors.Join(
 		os.WriteFile(filepath.Join(r.dist, "images.txt"), []byte(images.String()), 0o644),
 		os.WriteFile(filepath.Join(r.dist, "release-notes.md"), []byte(notes), 0o644),

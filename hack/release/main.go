@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -128,7 +129,7 @@ func (r *release) make(ctx context.Context) error {
 	if err := r.commandLine(ctx); err != nil {
 		return err
 	}
-	chart, err := r.chart(ctx, staging, image)
+	charts, err := r.charts(ctx, staging, image)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (r *release) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all := append([]artifact{image, chart}, payloads...)
+	all := slices.Concat([]artifact{image}, charts, payloads)
 
 	// Nothing is pushed if one of the tags is taken.
 	for _, a := range all {

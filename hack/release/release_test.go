@@ -77,7 +77,7 @@ func TestChartHasTheVersionAndTheDigest(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "config", "helm", "hypershift"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := editChart(dir, "1.2.3", "registry.example.com/hypershift", "sha256:abc"); err != nil {
+	if err := errors.Join(setVersion(dir, "1.2.3"), setImage(dir, "registry.example.com/hypershift", "sha256:abc")); err != nil {
 		t.Fatal(err)
 	}
 	var chart struct{ Version, AppVersion string }

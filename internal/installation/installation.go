@@ -139,20 +139,26 @@ func splitImage(image string) (repository, tag, digest string) {
 	return repository, tag, digest
 }
 
-// Helm runs the program of that name with the chart of this command line, or another one.
+// The charts that are built in.
+const (
+	OperatorChart = "hypershift"
+	CRDsChart     = "hypershift-crds"
+)
+
+// Helm runs the program of that name with a chart of this command line, or another one.
 type Helm struct {
 	// Program is the path of helm; empty: it is looked up in the path.
 	Program string
-	// Chart is a directory, a file or a reference; empty: the chart that is built in.
-	Chart       string
-	Out, Err    io.Writer
-	Environment []string
+	// BuiltIn is the chart that is used if Chart is empty. Chart is a directory, a file or a reference.
+	BuiltIn, Chart string
+	Out, Err       io.Writer
+	Environment    []string
 }
 
 // ErrNoHelm is returned if there is no helm.
 var ErrNoHelm = errors.New("helm is not in the path: install Helm 3.18 or later, or write the values with `install render --outputs values` and use them where Helm is")
 
-// Run runs a command of helm. The chart and the values are added to the arguments.
+// Run runs a command of helm. The chart and the values, if there are any, are added to the arguments.
 func (h Helm) Run(ctx context.Context, text []byte, args ...string) (err error) {
 	program := h.Program
 	if program == "" {
@@ -167,16 +173,20 @@ func (h Helm) Run(ctx context.Context, text []byte, args ...string) (err error) 
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	chart := h.Chart
 	if chart == "" {
-		if chart, err = unpack(dir); err != nil {
+		if chart, err = unpack(dir, h.BuiltIn); err != nil {
 			return err
 		}
 	}
-	file := filepath.Join(dir, "values.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return fmt.Errorf("writing the values: %w", err)
+	all := []string{args[0], args[1], chart}
+	if text != nil {
+		file := filepath.Join(dir, "values.yaml")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return fmt.Errorf("writing the values: %w", err)
+		}
+		// The user's own values come after these, and override them.
+		all = append(all, "--values", file)
 	}
-	// The user's own values come after these, and override them.
-	all := append([]string{args[0], args[1], chart, "--values", file}, args[2:]...)
+	all = append(all, args[2:]...)
 	cmd := exec.CommandContext(ctx, program, all...)
 	cmd.Stdout, cmd.Stderr = h.Out, h.Err
 	cmd.Env = append(os.Environ(), h.Environment...)
@@ -186,10 +196,10 @@ func (h Helm) Run(ctx context.Context, text []byte, args ...string) (err error) 
 	return nil
 }
 
-// unpack writes the built-in chart into a directory.
-func unpack(dir string) (string, error) {
-	chart := filepath.Join(dir, "hypershift")
-	root, err := fs.Sub(helm.Chart, "hypershift")
+// unpack writes a built-in chart into a directory.
+func unpack(dir, name string) (string, error) {
+	chart := filepath.Join(dir, name)
+	root, err := fs.Sub(helm.Charts, name)
 	if err != nil {
 		return "", fmt.Errorf("reading the built-in chart: %w", err)
 	}

@@ -102,7 +102,11 @@ func TestBuiltInChartTakesTheValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, problems bytes.Buffer
-	h := Helm{Program: binaries["helm"], Out: &out, Err: &problems}
+	crds := Helm{Program: binaries["helm"], BuiltIn: CRDsChart, Out: &out, Err: &problems}
+	if err := crds.Run(t.Context(), nil, "template", "hypershift-crds", "--namespace", "hypershift"); err != nil {
+		t.Fatal(err, problems.String())
+	}
+	h := Helm{Program: binaries["helm"], BuiltIn: OperatorChart, Out: &out, Err: &problems}
 	if err := h.Run(t.Context(), text, "template", "hypershift", "--namespace", "hypershift", "--set", "replicas=3"); err != nil {
 		t.Fatal(err, problems.String())
 	}

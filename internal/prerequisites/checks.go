@@ -126,19 +126,19 @@ func (f *Facts) kubernetes() Result {
 
 func (f *Facts) crds() Result {
 	var missing []string
-	values := map[string]bool{}
+	by := map[string]bool{}
 	count := 0
 	for _, r := range required {
 		for _, kind := range r.kinds {
 			count++
 			if !f.ServedKinds[kind+"."+r.group] {
 				missing = append(missing, kind+" ("+r.group+")")
-				values[r.value] = true
+				by[r.installedBy] = true
 			}
 		}
 	}
 	if len(missing) > 0 {
-		return failed("install the chart, or set these of its values: "+strings.Join(slices.Sorted(maps.Keys(values)), ", "), "not served: %s", strings.Join(missing, ", "))
+		return failed("docs/install.md has what installs them: "+strings.Join(slices.Sorted(maps.Keys(by)), ", "), "not served: %s", strings.Join(missing, ", "))
 	}
 	return passed("all %d kinds are served", count)
 }

@@ -124,15 +124,15 @@ type Cluster struct {
 	Needs accountcheck.Needs
 }
 
-// required are the kinds that the operator needs, by the value of the chart that installs them.
+// required are the kinds that the operator needs, and what installs them: a chart, or a value of the chart of the operator.
 var required = []struct {
-	value, group string
-	kinds        []string
+	installedBy, group string
+	kinds              []string
 }{
-	{"crds.hypershift", hyperv1.GroupVersion.String(), []string{"HostedCluster", "NodePool", "HostedControlPlane", "ControlPlaneComponent", "AWSEndpointService", "NodeBootstrap", "NodeBootstrapTemplate"}},
-	{"crds.clusterAPI", "cluster.x-k8s.io/v1beta2", []string{"Cluster", "Machine", "MachineSet", "MachineDeployment", "MachineHealthCheck"}},
-	{"crds.clusterAPI", "infrastructure.cluster.x-k8s.io/v1beta2", []string{"AWSCluster", "AWSMachine", "AWSMachineTemplate"}},
-	{"crds.route", "route.openshift.io/v1", []string{"Route"}},
+	{"the chart hypershift-crds", hyperv1.GroupVersion.String(), []string{"HostedCluster", "NodePool", "HostedControlPlane", "ControlPlaneComponent", "AWSEndpointService", "NodeBootstrap", "NodeBootstrapTemplate"}},
+	{"the value crds.clusterAPI", "cluster.x-k8s.io/v1beta2", []string{"Cluster", "Machine", "MachineSet", "MachineDeployment", "MachineHealthCheck"}},
+	{"the value crds.clusterAPI", "infrastructure.cluster.x-k8s.io/v1beta2", []string{"AWSCluster", "AWSMachine", "AWSMachineTemplate"}},
+	{"the value crds.route", "route.openshift.io/v1", []string{"Route"}},
 }
 
 // httpTimeout is of one document.

@@ -35,6 +35,9 @@ func path(t *testing.T, elem ...string) string {
 	return filepath.Join(append([]string{dir}, elem...)...)
 }
 
+// crdsChart is the chart of the CRDs, which has a release of its own.
+func crdsChart(t *testing.T) string { return path(t, "config", "helm", "hypershift-crds") }
+
 func chartFile(t *testing.T, elem ...string) string {
 	return path(t, append([]string{"config", "helm", "hypershift"}, elem...)...)
 }

@@ -381,10 +381,12 @@ func (b *bed) testChart(t *testing.T) {
 	if !found {
 		t.Errorf("the chart has no hypershift-operator: %.500s", out)
 	}
-	shown := b.run(t, b.tools["helm"], "show", "chart", "oci://"+b.registry+"/charts/hypershift", "--version="+version, "--plain-http")
-	var chart struct{ Version, AppVersion string }
-	if err := yaml.Unmarshal([]byte(shown), &chart); err != nil || chart.Version != version || chart.AppVersion != version {
-		t.Errorf("the chart is %+v, %v", chart, err)
+	for _, name := range []string{"hypershift", "hypershift-crds"} {
+		shown := b.run(t, b.tools["helm"], "show", "chart", "oci://"+b.registry+"/charts/"+name, "--version="+version, "--plain-http")
+		var chart struct{ Version, AppVersion string }
+		if err := yaml.Unmarshal([]byte(shown), &chart); err != nil || chart.Version != version || chart.AppVersion != version {
+			t.Errorf("the chart %s is %+v, %v", name, chart, err)
+		}
 	}
 }
 

@@ -14,19 +14,20 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/installation"
 )
 
-const long = `The command makes values for the Helm chart from its flags and runs helm, which must be in the path. The chart is the one that this
-program was built with, or that of --chart. All values of the chart can be set with --values and --set; they override those of flags.`
+const long = `The command installs the chart of the CRDs, makes values for the chart of the operator from its flags and installs that. It runs helm, which
+must be in the path. The charts are those that this program was built with, or those of --crds-chart and --chart. All values of the chart can be set with --values and --set; they override those of flags.`
 
 type options struct {
 	management.Flags
 	installation.Options
-	namespace, chart, privatePlatform, dnsProvider string
-	values, set                                    []string
+	namespace, chart, crdsChart, privatePlatform, dnsProvider string
+	values, set                                               []string
 }
 
 func (o *options) add(f *pflag.FlagSet) {
 	f.StringVar(&o.namespace, "namespace", "hypershift", "namespace of the operator")
 	f.StringVar(&o.chart, "chart", "", "directory, file or OCI reference of the chart (default: the built-in one)")
+	f.StringVar(&o.crdsChart, "crds-chart", "", "directory, file or OCI reference of the chart of the CRDs (default: the built-in one)")
 	f.StringArrayVarP(&o.values, "values", "f", nil, "file with values of the chart")
 	f.StringArrayVar(&o.set, "set", nil, "value of the chart, as key=value")
 	f.StringVar(&o.Image, "hypershift-image", "", "image of the operators (default: that of the chart)")
@@ -66,22 +67,27 @@ func (o *options) text() ([]byte, error) {
 	return o.Values()
 }
 
-// helm runs helm with the flags that all of its commands have.
-func (o *options) helm(ctx context.Context, env operation.Environment, text []byte, args ...string) error {
+// helm runs a command of helm for the chart of the CRDs, and then for that of the operator.
+func (o *options) helm(ctx context.Context, env operation.Environment, text []byte, command string, args ...string) error {
 	args = append(args, "--namespace", o.namespace)
-	for _, file := range o.values {
-		args = append(args, "--values", file)
-	}
-	for _, pair := range o.set {
-		args = append(args, "--set", pair)
-	}
 	if o.Context != "" {
 		args = append(args, "--kube-context", o.Context)
 	}
 	if o.Kubeconfig != "" {
 		args = append(args, "--kubeconfig", o.Kubeconfig)
 	}
-	return installation.Helm{Chart: o.chart, Out: env.Out, Err: env.Err}.Run(ctx, text, args...)
+	crds := installation.Helm{BuiltIn: installation.CRDsChart, Chart: o.crdsChart, Out: env.Out, Err: env.Err}
+	if err := crds.Run(ctx, nil, append([]string{command, installation.CRDsChart}, args...)...); err != nil {
+		return err
+	}
+	for _, file := range o.values {
+		args = append(args, "--values", file)
+	}
+	for _, pair := range o.set {
+		args = append(args, "--set", pair)
+	}
+	operator := installation.Helm{BuiltIn: installation.OperatorChart, Chart: o.chart, Out: env.Out, Err: env.Err}
+	return operator.Run(ctx, text, append([]string{command, installation.OperatorChart}, args...)...)
 }
 
 // New returns `install`, with the subcommand render.
@@ -93,11 +99,11 @@ func New(env operation.Environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		args := []string{"upgrade", "hypershift", "--install", "--create-namespace"}
+		args := []string{"--install", "--create-namespace"}
 		if wait {
 			args = append(args, "--wait", "--timeout", "5m")
 		}
-		return o.helm(ctx, env, text, args...)
+		return o.helm(ctx, env, text, "upgrade", args...)
 	})
 	c.Example = "  hypershift install --oidc-storage-provider-s3-bucket-name my-oidc --oidc-storage-provider-s3-region us-east-1 \\\n" +
 		"    --private-platform AWS --aws-private-region us-east-1 --aws-private-role-arn arn:aws:iam::111111111111:role/hypershift-operator"
@@ -126,7 +132,7 @@ func newRender(env operation.Environment) *cobra.Command {
 				}
 				return nil
 			}
-			return o.helm(ctx, env, text, "template", "hypershift")
+			return o.helm(ctx, env, text, "template")
 		})
 	c.Example = "  hypershift install render --outputs values --oidc-storage-provider-s3-bucket-name my-oidc --oidc-storage-provider-s3-region us-east-1"
 	o.add(c.Flags())

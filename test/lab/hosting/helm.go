@@ -126,9 +126,12 @@ func (h *Hosting) applyCredentials(ctx context.Context, name, role string) error
 	return h.Apply(ctx, map[string]string{"NAME": name, "NAMESPACE": Namespace, "ROLE": role, "ACCOUNT": h.Management.Account}, credentials)
 }
 
-// Upgrade upgrades to the chart of this checkout, waits until the operator is available, and returns the output of Helm.
+// Upgrade upgrades to the charts of this checkout, waits until the operator is available, and returns the output of Helm.
 func (h *Hosting) Upgrade(ctx context.Context, args ...string) (string, error) {
 	chart := filepath.Join(h.root, "config", "helm", "hypershift")
+	if out, err := h.Helm(ctx, "upgrade", Release+"-crds", chart+"-crds", "--namespace", Namespace, "--install"); err != nil {
+		return out, err
+	}
 	return h.Helm(ctx, append([]string{"upgrade", Release, chart, "--namespace", Namespace, "--wait", "--timeout", "3m"}, args...)...)
 }
 

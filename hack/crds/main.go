@@ -3,8 +3,8 @@
 //	go run ./hack/crds
 //
 // kubectl apply stores an object in an annotation of at most 256 KiB, and Helm stores a chart in a Secret of at most 1 MiB. More than half of the
-// CRD of HostedClusters were descriptions of the OpenShift API below spec.configuration and spec.operatorConfiguration, most of whose fields have
-// no effect. These keep their first sentence. So do all descriptions of HostedControlPlanes, which no user writes. docs/api.md has the full text.
+// CRD of HostedClusters were descriptions of the OpenShift API below spec.configuration and spec.operatorConfiguration. Most of these fields have
+// no effect. Their descriptions keep their first sentence. So do all descriptions of HostedControlPlanes, which no user writes. docs/api.md has the full text.
 package main
 
 import (

@@ -113,7 +113,7 @@ func (k Checker) check(ctx context.Context, c Cluster, images Images) (rel, own 
 	return rel, own, cmp.Or(err, k.checkEtcd(ctx, c, field, runs), checkArchitecture(hc, runs, runtime.GOARCH))
 }
 
-// checkEtcd blocks a release whose etcd cannot read the data of the one that runs. A release that cannot be read any more, or that does not
+// checkEtcd blocks a release with an etcd that cannot read the data of the cluster. A release that cannot be read any more, or that does not
 // specify its etcd, blocks nothing.
 func (k Checker) checkEtcd(ctx context.Context, c Cluster, field string, to *release.Release) error {
 	images := running(c.ControlPlane)

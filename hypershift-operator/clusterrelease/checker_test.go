@@ -63,7 +63,7 @@ func TestStepsOfEtcd(t *testing.T) {
 		"a minor version back":                  {runs: "3.6.8", wanted: "3.5.21", refused: true},
 		"another major version":                 {runs: "3.6.8", wanted: "4.0.0", refused: true},
 		"a release that does not specify it":    {runs: "3.5.21"},
-		"a cluster whose etcd is not known":     {wanted: "3.7.0"},
+		"a cluster with an unknown etcd":        {wanted: "3.7.0"},
 		"a release that cannot be read anymore": {runs: "3.5.21", wanted: "3.7.0", unreadable: true},
 		"an etcd of the user":                   {runs: "3.5.21", wanted: "3.7.0", unmanaged: true},
 		"the user insists":                      {runs: "3.5.21", wanted: "3.7.0", annotations: map[string]string{hyperv1.ForceUpgradeToAnnotation: next}},

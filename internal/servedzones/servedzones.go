@@ -22,7 +22,7 @@ var ConfigMap = client.ObjectKey{Namespace: "kube-public", Name: "hypershift-ava
 // IDsKey is the key in ConfigMap.
 const IDsKey = "ids"
 
-// Of returns the ids of the zones, sorted, and what they were read from: the newest endpoint service, whose zones AWS reports, else the nodes.
+// Of returns the ids of the zones, sorted, and what they were read from: the newest endpoint service with the zones that AWS reports, else the nodes.
 func Of(services []hyperv1.AWSEndpointService, nodes []string) (ids []string, source string) {
 	var newest *hyperv1.AWSEndpointService
 	for i := range services {

@@ -91,7 +91,7 @@ func (o *createOptions) dryRun(ctx context.Context, env operation.Environment, m
 	return errors.Join(append(errs, o.missingZones(ctx, m, draft))...)
 }
 
-// missingZones returns an error for node pools of an earlier run whose zones this command leaves out: it would not delete them.
+// missingZones returns an error for node pools of an earlier run in zones that this command leaves out: it would not delete them.
 func (o *createOptions) missingZones(ctx context.Context, m *management.API, draft clustermanifests.Cluster) error {
 	existing := &hyperv1.NodePoolList{}
 	if err := m.List(ctx, existing, client.InNamespace(draft.Namespace), client.MatchingLabels{clustermanifests.InfraIDLabel: o.network.InfraID}); err != nil {

@@ -19,7 +19,7 @@ var restrictions = []string{
 	hyperv1.NodePoolReconcilingCondition, hyperv1.NodePoolDeletingCondition,
 }
 
-// conditions returns a result for each condition of a HostedCluster and its NodePools whose status is not normal.
+// conditions returns a result for each condition of a HostedCluster and its NodePools that is not normal.
 func conditions(root *clustertree.Node) (results []prerequisites.Result) {
 	for _, node := range slices.Concat([]*clustertree.Node{root}, root.Children) {
 		if node.Kind != "HostedCluster" && node.Kind != "NodePool" {

@@ -77,7 +77,7 @@ type result struct {
 type cost struct {
 	DollarsPerMonth float64 `json:"dollarsPerMonth"`
 	Prices          string  `json:"prices"`
-	// Without are the resources whose price depends on their size.
+	// Without are the resources that are charged by their size.
 	Without []string `json:"without,omitempty"`
 }
 

@@ -83,7 +83,7 @@ func TestAStallEndsTheWait(t *testing.T) {
 	if err == nil || err.Error() != "waiting does not help: ValidReleaseImage: push it" {
 		t.Errorf("error %v, printed:\n%s", err, out)
 	}
-	// A stall of a moment is none.
+	// A stall of a moment does not count.
 	if out, err := wait(t, false, time.Hour, result{stalled, nil}, result{stalled, nil}, result{entry(false, "0 of 1 nodes"), nil}, result{stalled, nil}, result{entry(true, "1 of 1 nodes"), nil}); err != nil {
 		t.Errorf("error %v, printed:\n%s", err, out)
 	}

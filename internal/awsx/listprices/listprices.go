@@ -47,7 +47,7 @@ func Load() (Prices, error) {
 // hoursOfAMonth is how AWS computes monthly prices.
 const hoursOfAMonth = 730
 
-// bySize are kinds whose price depends on what a list of resources does not have.
+// bySize are kinds with a price that depends on what a list of resources does not have.
 var bySize = []string{"Instance", "Volume", "Snapshot"}
 
 // Month returns what resources cost in a month, in dollars, by the number of each kind. unpriced are those that are not in the sum. Kinds

@@ -252,7 +252,9 @@ func endpointService(es *hyperv1.AWSEndpointService) *Node {
 		}
 		return child
 	}
-	service := resource(endpointServiceKind, es.Status.EndpointServiceName, hyperv1.AWSEndpointServiceAvailable)
+	// The name begins with the region, and ends with the id: com.amazonaws.vpce.us-east-1.vpce-svc-0123456789abcdef0. It would be the widest row.
+	id := es.Status.EndpointServiceName[strings.LastIndex(es.Status.EndpointServiceName, ".")+1:]
+	service := resource(endpointServiceKind, id, hyperv1.AWSEndpointServiceAvailable)
 	endpoint := resource(endpointKind, es.Status.EndpointID, hyperv1.AWSEndpointAvailable)
 	n.add(service, endpoint)
 	for _, record := range es.Status.DNSNames {

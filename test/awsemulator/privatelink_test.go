@@ -3,6 +3,7 @@ package awsemulator_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -316,6 +317,29 @@ func TestAGatewayEndpointFollowsItsRouteTables(t *testing.T) {
 	equal(t, "routes of the second table", routes(second), 1)
 	a.deleteEndpoint(t, *id)
 	equal(t, "routes after the deletion", routes(second), 0)
+}
+
+// A client that got no answer repeats its call, while the first one is still under way.
+func TestAGatewayEndpointIsDeletedOnce(t *testing.T) {
+	a := newAccount(t)
+	table, err := a.ec2.CreateRouteTable(t.Context(), &ec2.CreateRouteTableInput{VpcId: aws.String(a.vpc)})
+	must(t, err)
+	for range 10 {
+		made, err := a.ec2.CreateVpcEndpoint(t.Context(), &ec2.CreateVpcEndpointInput{
+			VpcId: aws.String(a.vpc), ServiceName: aws.String("com.amazonaws.us-east-1.s3"), RouteTableIds: []string{*table.RouteTable.RouteTableId},
+		})
+		must(t, err)
+		var calls sync.WaitGroup
+		for range 8 {
+			calls.Go(func() {
+				answer, err := a.ec2.DeleteVpcEndpoints(t.Context(), &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{*made.VpcEndpoint.VpcEndpointId}})
+				if err != nil || len(answer.Unsuccessful) > 0 && *answer.Unsuccessful[0].Error.Code != "InvalidVpcEndpoint.NotFound" {
+					t.Errorf("the deletion: %+v, %v", answer, err)
+				}
+			})
+		}
+		calls.Wait()
+	}
 }
 
 func TestAGatewayEndpointNeedsNoType(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 var examples = []string{exampleAccount, exampleVPC, exampleSubnet, exampleGroup, exampleZone, exampleCA}
 
 // Differences returns the fields in which an existing object differs from a desired one, each as "path is A, not B", ordered by path.
-// It ignores fields that only the existing object has, and values that are not known before AWS has chosen them. The values of Secrets
-// are not part of the result.
+// It ignores fields that only the existing object has, values that are not known before AWS has chosen them, and the labels and types of
+// Secrets and ConfigMaps. The values of Secrets are not part of the result.
 func Differences(existing, desired client.Object) ([]string, error) {
 	fields := map[bool]map[string]any{}
 	for isDesired, obj := range map[bool]client.Object{false: existing, true: desired} {
@@ -29,13 +29,28 @@ func Differences(existing, desired client.Object) ([]string, error) {
 		for _, ignored := range []string{"apiVersion", "kind", "status"} {
 			delete(content, ignored)
 		}
-		if metadata, isMap := content["metadata"].(map[string]any); isMap {
-			maps.DeleteFunc(metadata, func(key string, _ any) bool { return key != "labels" && key != "annotations" })
+		metadata, _ := content["metadata"].(map[string]any)
+		maps.DeleteFunc(metadata, func(key string, _ any) bool { return key != "labels" && key != "annotations" })
+		if labels, isMap := metadata["labels"].(map[string]any); isMap {
+			delete(labels, InfraIDLabel)
+		}
+		if hasContents(desired) {
+			delete(content, "metadata")
+			delete(content, "type")
 		}
 		fields[isDesired] = content
 	}
 	_, isSecret := desired.(*corev1.Secret)
 	return differences("", fields[false], fields[true], isSecret), nil
+}
+
+// hasContents is true for the objects that a user may have created before: only what they contain counts.
+func hasContents(obj client.Object) bool {
+	switch obj.(type) {
+	case *corev1.Secret, *corev1.ConfigMap:
+		return true
+	}
+	return false
 }
 
 func differences(path string, existing, desired any, secret bool) []string {

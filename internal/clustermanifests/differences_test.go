@@ -100,6 +100,11 @@ func TestDifferencesIgnoreWhatTheAPIServerAdds(t *testing.T) {
 	if err != nil || len(found) > 0 {
 		t.Errorf("differences are %v, error is %v", found, err)
 	}
+	// A user may have created the Secret, with labels and a type of its own.
+	secret := &corev1.Secret{Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(EmptyPullSecret)}}
+	if found, err := Differences(secret, valid().contents()[0]); err != nil || len(found) > 0 {
+		t.Errorf("differences are %v, error is %v", found, err)
+	}
 	if found, err := Differences(&corev1.Namespace{}, valid().namespace()); err != nil || len(found) > 0 {
 		t.Errorf("differences are %v, error is %v", found, err)
 	}

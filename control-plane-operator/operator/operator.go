@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
+	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -47,6 +48,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/kmskey"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
@@ -121,6 +123,11 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(routev1.Install(s))
 	utilruntime.Must(clusterv1.AddToScheme(s))
 	return s
+}
+
+// GetEventRecorder returns a recorder that loses no event because of its length.
+func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
+	return events.Bounded(o.Manager.GetEventRecorder(name))
 }
 
 // AddControllers adds them all. They run whatever the cluster is like, so that

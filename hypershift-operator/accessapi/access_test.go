@@ -2,6 +2,7 @@ package accessapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -256,3 +257,27 @@ func (e *environment) tunnel(user string, hc client.ObjectKey) (interface {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A client that begins a body and stays silent must not keep a goroutine and a connection.
+func TestSilentBodyIsGivenUp(t *testing.T) {
+	e := newEnvironment(t)
+	silent, writer := io.Pipe()
+	defer func() { _ = writer.Close() }() // never fails
+	ctx, cancel := context.WithTimeout(t.Context(), 4*bodyTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		strings.Replace(e.server.URL, "http://", "https://", 1)+accessv1alpha1.Path("team-a", "demo", accessv1alpha1.AdminKubeconfig), silent)
+	e.must(err)
+	r.ContentLength = 100
+	r.Header.Set("X-Remote-User", "alice")
+	response, err := e.front(e.proxies, "front-proxy-client").RoundTrip(r)
+	if err == nil {
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusBadRequest {
+			t.Errorf("a silent body: %s", response.Status)
+		}
+	}
+	if ctx.Err() != nil {
+		t.Errorf("the server still waits after %s", 4*bodyTimeout)
+	}
+}

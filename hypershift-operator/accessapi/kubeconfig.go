@@ -38,6 +38,10 @@ var errNoKubeconfig = errors.New("the cluster has no kubeconfig yet: wait until 
 func (s *Server) issueKubeconfig(w http.ResponseWriter, r *request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
+	// A client may begin a body and stay silent.
+	if err := http.NewResponseController(w).SetReadDeadline(s.Clock.Now().Add(bodyTimeout)); err != nil {
+		return fmt.Errorf("limiting the time of the request: %w", err)
+	}
 	asked, err := parseRequest(r)
 	if err != nil {
 		return err

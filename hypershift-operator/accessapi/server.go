@@ -32,8 +32,9 @@ import (
 const (
 	// requestTimeout limits a request, except for an open tunnel.
 	requestTimeout = 30 * time.Second
-	// maxBody is the limit of a request in bytes.
-	maxBody = 64 << 10
+	// maxBody is the limit of a request in bytes, and bodyTimeout is how long it may take to arrive.
+	maxBody     = 64 << 10
+	bodyTimeout = 5 * time.Second
 	// refresh is how often the front proxy's authorities and the serving certificate are read again.
 	refresh = time.Minute
 	// retryInterval is the time between two attempts to prepare the server.
@@ -230,7 +231,7 @@ func fail(w http.ResponseWriter, err error) {
 func reply(w http.ResponseWriter, code int, object any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(object) // the client is gone, and no one can be told
+	_ = json.NewEncoder(w).Encode(object) // the client is gone
 }
 
 func discoverGroup(w http.ResponseWriter, _ *http.Request) {

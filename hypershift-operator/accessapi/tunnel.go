@@ -3,7 +3,6 @@ package accessapi
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -73,16 +72,12 @@ func (s *Server) openTunnel(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer remote.Close()
-	ctrl.LoggerFrom(ctx).V(1).Info("Opened a tunnel", "hostedCluster", key.String(), "user", r.user.Username)
+	log := ctrl.LoggerFrom(ctx).V(1).WithValues("hostedCluster", key.String(), "user", r.user.Username)
+	log.Info("Opened a tunnel")
 	portforward.Accept(w, r.Request, apiPort, func(local net.Conn) {
-		defer context.AfterFunc(ctx, func() { local.Close() })()
-		// The first end closes both directions. A WebSocket cannot close one of them, and TLS does not need that.
-		go func() {
-			defer local.Close()
-			_, _ = io.Copy(local, remote)
-		}()
-		_, _ = io.Copy(remote, local)
-		remote.Close()
+		if err := portforward.Join(ctx, local, remote); err != nil {
+			log.Info("A tunnel has broken", "cause", err.Error())
+		}
 	})
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -39,21 +40,21 @@ func TestEventsReportEachChangeOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		before []metav1.Condition
 		change func(*Facts)
-		want   []Event
+		want   []events.Change
 	}{
 		"nothing has changed": {[]metav1.Condition{available}, func(*Facts) {}, nil},
-		"a cluster serves":    {nil, func(*Facts) {}, []Event{{"Normal", "Available", reconcile.AllIsWell}}},
+		"a cluster serves":    {nil, func(*Facts) {}, []events.Change{{Type: "Normal", Reason: "Available", Message: reconcile.AllIsWell}}},
 		"a cluster does not exist yet": {nil, func(f *Facts) {
 			f.override(hyperv1.EtcdAvailable, metav1.ConditionFalse, hyperv1.EtcdWaitingForQuorumReason, "two pods are missing")
 		}, nil},
 		"a cluster serves no longer": {[]metav1.Condition{available}, func(f *Facts) {
 			f.override(hyperv1.EtcdAvailable, metav1.ConditionFalse, hyperv1.EtcdWaitingForQuorumReason, "two pods are missing")
-		}, []Event{{"Warning", "NotAvailable", "EtcdAvailable: two pods are missing"}}},
-		"the spec is invalid":       {nil, stalls, []Event{{"Warning", "Stalled", "ValidConfiguration: spec.x: no"}}},
+		}, []events.Change{{Type: "Warning", Reason: "NotAvailable", Message: "EtcdAvailable: two pods are missing"}}},
+		"the spec is invalid":       {nil, stalls, []events.Change{{Type: "Warning", Reason: "Stalled", Message: "ValidConfiguration: spec.x: no"}}},
 		"the spec is still invalid": {[]metav1.Condition{before(hyperv1.HostedClusterStalled, metav1.ConditionTrue, "ValidConfiguration: spec.x: no")}, stalls, nil},
 		"the spec is invalid in another way": {
 			[]metav1.Condition{before(hyperv1.HostedClusterStalled, metav1.ConditionTrue, "ValidConfiguration: spec.y: no")}, stalls,
-			[]Event{{"Warning", "Stalled", "ValidConfiguration: spec.x: no"}},
+			[]events.Change{{Type: "Warning", Reason: "Stalled", Message: "ValidConfiguration: spec.x: no"}},
 		},
 		"a pause": {[]metav1.Condition{available}, func(f *Facts) {
 			f.Paused = true
@@ -65,22 +66,22 @@ func TestEventsReportEachChangeOnce(t *testing.T) {
 		},
 		"an upgrade begins": {
 			[]metav1.Condition{available}, runs(versions(configv1.CompletedUpdate, "1.35.4"), versions(configv1.PartialUpdate, "1.36.3", "1.35.4")),
-			[]Event{{"Normal", "UpgradeStarted", "The upgrade from 1.35.4 to 1.36.3 has started"}},
+			[]events.Change{{Type: "Normal", Reason: "UpgradeStarted", Message: "The upgrade from 1.35.4 to 1.36.3 has started"}},
 		},
 		"an upgrade goes on": {
 			[]metav1.Condition{available}, runs(versions(configv1.PartialUpdate, "1.36.3", "1.35.4"), versions(configv1.PartialUpdate, "1.36.3", "1.35.4")), nil,
 		},
 		"an upgrade ends": {
 			[]metav1.Condition{available}, runs(versions(configv1.PartialUpdate, "1.36.3", "1.35.4"), versions(configv1.CompletedUpdate, "1.36.3", "1.35.4")),
-			[]Event{{"Normal", "UpgradeCompleted", "The upgrade to 1.36.3 is complete; node pools have releases of their own"}},
+			[]events.Change{{Type: "Normal", Reason: "UpgradeCompleted", Message: "The upgrade to 1.36.3 is complete; node pools have releases of their own"}},
 		},
 		"machines follow a change of the access mode": {
 			[]metav1.Condition{available, before(hyperv1.EndpointAccessUpToDate, metav1.ConditionTrue, "")}, access(metav1.ConditionFalse),
-			[]Event{{"Normal", "EndpointAccessChanging", "The change to endpoint access Private has started: machine a follows"}},
+			[]events.Change{{Type: "Normal", Reason: "EndpointAccessChanging", Message: "The change to endpoint access Private has started: machine a follows"}},
 		},
 		"all machines have followed": {
 			[]metav1.Condition{available, before(hyperv1.EndpointAccessUpToDate, metav1.ConditionFalse, "")}, access(metav1.ConditionTrue),
-			[]Event{{"Normal", "EndpointAccessChanged", "All nodes use the addresses of endpoint access Private"}},
+			[]events.Change{{Type: "Normal", Reason: "EndpointAccessChanged", Message: "All nodes use the addresses of endpoint access Private"}},
 		},
 		"a deletion": {[]metav1.Condition{available}, func(f *Facts) { f.HostedCluster.DeletionTimestamp = &metav1.Time{Time: noon} }, nil},
 	} {

@@ -116,8 +116,7 @@ func (k Checker) check(ctx context.Context, c Cluster, images Images) (rel, own 
 // checkEtcd blocks a release with an etcd that cannot read the data of the cluster. A release that cannot be read any more, or that does not
 // specify its etcd, blocks nothing.
 func (k Checker) checkEtcd(ctx context.Context, c Cluster, field string, to *release.Release) error {
-	images := running(c.ControlPlane)
-	if c.HostedCluster.Spec.Etcd.ManagementType == hyperv1.Unmanaged || to.EtcdVersion == "" || images.Release == "" || cmp.Or(images.ControlPlane, images.Release) == to.Image {
+	if c.HostedCluster.Spec.Etcd.ManagementType == hyperv1.Unmanaged || to.EtcdVersion == "" || running(c.ControlPlane).Release == "" || isRunning(c.ControlPlane, to) {
 		return nil
 	}
 	from, own := k.readRunning(ctx, c)
@@ -128,6 +127,16 @@ func (k Checker) checkEtcd(ctx context.Context, c Cluster, field string, to *rel
 		return nil
 	}
 	return checkEtcdStep(c.HostedCluster, field, from, to)
+}
+
+// isRunning is true if a control plane has the release. The image is not sufficient, because a tag may have moved.
+func isRunning(hcp *hyperv1.HostedControlPlane, rel *release.Release) bool {
+	images := running(hcp)
+	digest := hcp.Annotations[hyperv1.ReleaseDigestAnnotation]
+	if images.ControlPlane != "" {
+		digest = hcp.Annotations[hyperv1.ControlPlaneReleaseDigestAnnotation]
+	}
+	return cmp.Or(images.ControlPlane, images.Release) == rel.Image && (digest == "" || digest == rel.Digest)
 }
 
 // read reads the release that a field names with the user's pull secret. Its errors

@@ -54,7 +54,9 @@ func TestStepsOfEtcd(t *testing.T) {
 		unmanaged    bool
 		annotations  map[string]string
 		unreadable   bool
-		refused      bool
+		// moved: the release is another content of the same tag.
+		moved   bool
+		refused bool
 	}{
 		"the same":                              {runs: "3.6.8", wanted: "3.6.8"},
 		"a patch back":                          {runs: "3.6.8", wanted: "3.6.5"},
@@ -65,6 +67,8 @@ func TestStepsOfEtcd(t *testing.T) {
 		"a release that does not specify it":    {runs: "3.5.21"},
 		"a cluster with an unknown etcd":        {wanted: "3.7.0"},
 		"a release that cannot be read anymore": {runs: "3.5.21", wanted: "3.7.0", unreadable: true},
+		"a tag that has moved":                  {runs: "3.5.21", wanted: "3.7.0", moved: true, refused: true},
+		"a tag that has moved by a patch":       {runs: "3.6.5", wanted: "3.6.8", moved: true},
 		"an etcd of the user":                   {runs: "3.5.21", wanted: "3.7.0", unmanaged: true},
 		"the user insists":                      {runs: "3.5.21", wanted: "3.7.0", annotations: map[string]string{hyperv1.ForceUpgradeToAnnotation: next}},
 	} {
@@ -84,6 +88,13 @@ func TestStepsOfEtcd(t *testing.T) {
 			cluster := Cluster{
 				HostedCluster: hc, ControlPlane: &hyperv1.HostedControlPlane{Spec: hyperv1.HostedControlPlaneSpec{ReleaseImage: former}},
 				PullSecret: func(context.Context) ([]byte, error) { return []byte(`{"auths":{}}`), nil },
+			}
+			if c.moved {
+				// The registry of the test finds a digest below any tag.
+				was.Digest, is.Digest = "sha256:was", "sha256:is"
+				registry.Put(is)
+				cluster.ControlPlane.Spec.ReleaseImage = next
+				cluster.ControlPlane.Annotations = map[string]string{hyperv1.ReleaseDigestAnnotation: was.Digest}
 			}
 			s, err := Checker{Releases: registry}.Check(t.Context(), cluster)
 			if refused := err != nil; refused != c.refused || s.Held != c.refused {

@@ -25,6 +25,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -52,6 +53,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/dedup"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/leader"
 	"github.com/hosted-control-planes/hypershift/internal/metricstls"
@@ -129,6 +131,11 @@ func metricsOptions(address string) server.Options {
 	return server.Options{
 		BindAddress: address, SecureServing: true, TLSOpts: []func(*tls.Config){metricstls.SelfSigned}, FilterProvider: metricsauth.NewFilter,
 	}
+}
+
+// GetEventRecorder returns a recorder that loses no event because of its length.
+func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
+	return events.Bounded(o.Manager.GetEventRecorder(name))
 }
 
 // AddControllers adds those that the options ask for.

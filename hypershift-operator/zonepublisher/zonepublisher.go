@@ -24,7 +24,7 @@ const interval = 5 * time.Minute
 
 // Publisher is a Runnable of the leader.
 type Publisher struct {
-	// Client writes, and Reader reads from the API server: the cache has no nodes.
+	// Client writes, and reads the endpoint services from its cache. Reader reads from the API server: the cache has no nodes.
 	Client client.Client
 	Reader client.Reader
 	Clock  clock.Clock
@@ -46,24 +46,12 @@ func (p *Publisher) Start(ctx context.Context) error {
 
 // publish writes the ConfigMap if the zones differ. Zones that are not known stay as they were.
 func (p *Publisher) publish(ctx context.Context) error {
-	services, nodes := &hyperv1.AWSEndpointServiceList{}, &metav1.PartialObjectMetadataList{}
-	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
-	if err := p.Reader.List(ctx, services); err != nil {
-		return fmt.Errorf("listing the endpoint services: %w", err)
-	}
-	if err := p.Reader.List(ctx, nodes); err != nil {
-		return fmt.Errorf("listing the nodes: %w", err)
-	}
-	var labels []string
-	for i := range nodes.Items {
-		labels = append(labels, nodes.Items[i].Labels[servedzones.NodeLabel])
-	}
-	ids, _ := servedzones.Of(services.Items, labels)
-	if len(ids) == 0 {
-		return nil
+	ids, err := p.zones(ctx)
+	if err != nil || len(ids) == 0 {
+		return err
 	}
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: servedzones.ConfigMap.Namespace, Name: servedzones.ConfigMap.Name}}
-	err := p.Reader.Get(ctx, servedzones.ConfigMap, config)
+	err = p.Reader.Get(ctx, servedzones.ConfigMap, config)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading ConfigMap %s: %w", servedzones.ConfigMap, err)
 	}
@@ -81,4 +69,26 @@ func (p *Publisher) publish(ctx context.Context) error {
 		return fmt.Errorf("writing ConfigMap %s: %w", servedzones.ConfigMap, err)
 	}
 	return nil
+}
+
+// zones returns the ids of the zones. It lists the nodes, which may be thousands, only until there is an endpoint service.
+func (p *Publisher) zones(ctx context.Context) ([]string, error) {
+	services := &hyperv1.AWSEndpointServiceList{}
+	if err := p.Client.List(ctx, services); err != nil {
+		return nil, fmt.Errorf("listing the endpoint services: %w", err)
+	}
+	if ids, _ := servedzones.Of(services.Items, nil); len(ids) > 0 {
+		return ids, nil
+	}
+	nodes := &metav1.PartialObjectMetadataList{}
+	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
+	if err := p.Reader.List(ctx, nodes); err != nil {
+		return nil, fmt.Errorf("listing the nodes: %w", err)
+	}
+	var labels []string
+	for i := range nodes.Items {
+		labels = append(labels, nodes.Items[i].Labels[servedzones.NodeLabel])
+	}
+	ids, _ := servedzones.Of(nil, labels)
+	return ids, nil
 }

@@ -1,6 +1,8 @@
 package zonepublisher
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
@@ -67,5 +70,12 @@ func TestPublish(t *testing.T) {
 		if err := c.Get(t.Context(), servedzones.ConfigMap, config); err == nil && config.ResourceVersion != version {
 			t.Errorf("%s: the same zones are written again", step.name)
 		}
+	}
+	// Nodes may be thousands.
+	p.Reader = interceptor.NewClient(c, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("the API server is asked for a list although an endpoint service exists")
+	}})
+	if err := p.publish(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -20,28 +20,36 @@ var examples = []string{exampleAccount, exampleVPC, exampleSubnet, exampleGroup,
 // It ignores fields that only the existing object has, values that are not known before AWS has chosen them, and the labels and types of
 // Secrets and ConfigMaps. The values of Secrets are not part of the result.
 func Differences(existing, desired client.Object) ([]string, error) {
-	fields := map[bool]map[string]any{}
-	for isDesired, obj := range map[bool]client.Object{false: existing, true: desired} {
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-		if err != nil {
-			return nil, fmt.Errorf("converting %T: %w", obj, err)
-		}
-		for _, ignored := range []string{"apiVersion", "kind", "status"} {
-			delete(content, ignored)
-		}
-		metadata, _ := content["metadata"].(map[string]any)
-		maps.DeleteFunc(metadata, func(key string, _ any) bool { return key != "labels" && key != "annotations" })
-		if labels, isMap := metadata["labels"].(map[string]any); isMap {
-			delete(labels, InfraIDLabel)
-		}
-		if hasContents(desired) {
-			delete(content, "metadata")
-			delete(content, "type")
-		}
-		fields[isDesired] = content
+	was, err := comparable(existing)
+	if err != nil {
+		return nil, err
+	}
+	want, err := comparable(desired)
+	if err != nil {
+		return nil, err
 	}
 	_, isSecret := desired.(*corev1.Secret)
-	return differences("", fields[false], fields[true], isSecret), nil
+	return differences("", was, want, isSecret), nil
+}
+
+// comparable returns the fields of an object that count.
+func comparable(obj client.Object) (map[string]any, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("converting %T: %w", obj, err)
+	}
+	for _, ignored := range []string{"apiVersion", "kind", "status"} {
+		delete(fields, ignored)
+	}
+	if hasContents(obj) {
+		delete(fields, "metadata")
+		delete(fields, "type")
+	}
+	metadata, _ := fields["metadata"].(map[string]any)
+	maps.DeleteFunc(metadata, func(key string, _ any) bool { return key != "labels" && key != "annotations" })
+	labels, _ := metadata["labels"].(map[string]any)
+	delete(labels, InfraIDLabel)
+	return fields, nil
 }
 
 // hasContents is true for the objects that a user may have created before: only what they contain counts.

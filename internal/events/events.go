@@ -1,5 +1,5 @@
-// Package events reads Events in which another component reports a failure: a cloud controller about a Service, a kubelet
-// about a Pod.
+// Package events records the Events of the operators, and reads Events in which another component reports a failure: a cloud
+// controller about a Service, a kubelet about a Pod.
 package events
 
 import (

@@ -39,11 +39,17 @@ func forward(ctx context.Context, local net.Conn, dial func(context.Context) (ne
 	if err != nil {
 		return err
 	}
-	defer remote.Close()
+	return Join(ctx, local, remote)
+}
+
+// Join copies between two connections until one of them or the context ends, and closes both: a WebSocket cannot close one direction, and
+// TLS does not need that.
+func Join(ctx context.Context, a, b net.Conn) (err error) {
+	defer a.Close()
+	defer b.Close()
 	done := make(chan error, 2)
-	go func() { _, err := io.Copy(remote, local); done <- err }()
-	go func() { _, err := io.Copy(local, remote); done <- err }()
-	// The first end closes both directions. A WebSocket cannot close one of them, and TLS does not need that.
+	go func() { _, err := io.Copy(b, a); done <- err }()
+	go func() { _, err := io.Copy(a, b); done <- err }()
 	select {
 	case err = <-done:
 	case <-ctx.Done():

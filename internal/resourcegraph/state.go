@@ -162,7 +162,7 @@ func OpenFile(path string) (*File, error) {
 }
 
 // openLock locks the state at path. The last user of a state deletes the lock file: a lock of a file that is not at its path any more excludes
-// nobody, and is taken again.
+// no other process, and is taken again.
 func openLock(path string) (*os.File, error) {
 	for {
 		lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)

@@ -44,7 +44,7 @@ subjects:
 `
 
 // TestTenant creates, describes, enters, dumps and deletes a private cluster as an administrator of one namespace of the management
-// cluster, beside the cluster of a neighbour.
+// cluster, while a neighbour has a cluster in another one.
 func TestTenant(t *testing.T) {
 	begin(t)
 	program := buildCommandLine(t)

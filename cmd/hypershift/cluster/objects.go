@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +28,12 @@ func (o *createOptions) createObject(ctx context.Context, env operation.Environm
 	case !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("creating %s: %w", title(obj), err)
 	}
-	if err := o.conflict(ctx, m, obj); err != nil {
+	err = o.conflict(ctx, m, obj)
+	var usage *operation.UsageError
+	if errors.As(err, &usage) {
+		return usage.Err // it was correct before the calls to AWS: someone has changed the object meanwhile
+	}
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Err, "%s exists, and is not changed\n", title(obj))

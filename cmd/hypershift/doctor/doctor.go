@@ -22,7 +22,8 @@ import (
 
 const long = `Each check has a result and, if it did not pass, what to do. Without a name, the management cluster and the installation are checked.
 With the name of a HostedCluster, each of its conditions that is not normal is a row, and so are those of its NodePools. The account of your
-AWS credentials is checked for it, too: its hosted zones, and the quotas that another cluster would need. --aws checks the quotas before there is a cluster. A quota that may not be read is unknown, which is no failure.
+AWS credentials is checked for it, too: its hosted zones, and the quotas that another cluster would need. --aws checks the quotas before there
+is a cluster. A quota that may not be read is unknown, which is no failure.
 
 The command only reads. It exits with 1 if a check failed.`
 

@@ -35,7 +35,8 @@ func NewOIDC(env operation.Environment) *cobra.Command {
 	o.Flags.Add(c)
 	f := c.Flags()
 	f.StringVar(&o.name, "hc-name", "", "name of the HostedCluster")
-	f.StringVar(&o.namespace, "hc-namespace", "clusters", "namespace of the HostedCluster")
+	f.StringVar(&o.namespace, "hc-namespace", "", "namespace of the HostedCluster"+management.NamespaceDefault)
+	o.DefaultNamespace(c, "hc-namespace", &o.namespace)
 	f.StringVar(&o.infraID, "infra-id", "", "infra ID of the cluster, instead of the HostedCluster")
 	f.StringVar(&o.issuer, "issuer", "", "issuer of the cluster, with --infra-id")
 	return c

@@ -30,14 +30,22 @@ func (f *Flags) Add(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("context", f.contexts) // fails only for a flag that does not exist
 }
 
-// DefaultNamespace is the namespace of HostedClusters if neither a flag nor the context of the kubeconfig has one.
-const DefaultNamespace = "clusters"
+// defaultNamespace is the namespace of HostedClusters if neither a flag nor the context of the kubeconfig has one.
+const defaultNamespace = "clusters"
 
 // AddNamespace adds the flag --namespace to a command.
 func (f *Flags) AddNamespace(c *cobra.Command, namespace *string, usage string) {
-	c.Flags().StringVarP(namespace, "namespace", "n", "", usage+" (default: that of the context, else "+DefaultNamespace+")")
-	_ = c.RegisterFlagCompletionFunc("namespace", f.namespaces)
-	c.PreRun = func(*cobra.Command, []string) { *namespace = cmp.Or(*namespace, f.namespace(), DefaultNamespace) }
+	c.Flags().StringVarP(namespace, "namespace", "n", "", usage+NamespaceDefault)
+	f.DefaultNamespace(c, "namespace", namespace)
+}
+
+// NamespaceDefault is the part of the description of a flag that DefaultNamespace completes.
+const NamespaceDefault = " (default: that of the context, else " + defaultNamespace + ")"
+
+// DefaultNamespace gives a flag for the namespace its default and its completion.
+func (f *Flags) DefaultNamespace(c *cobra.Command, flag string, namespace *string) {
+	_ = c.RegisterFlagCompletionFunc(flag, f.namespaces) // as above
+	c.PreRun = func(*cobra.Command, []string) { *namespace = cmp.Or(*namespace, f.namespace(), defaultNamespace) }
 }
 
 // namespace returns the namespace of the context, or "" without one. Some commands need no kubeconfig.

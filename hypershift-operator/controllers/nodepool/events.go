@@ -8,62 +8,60 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 )
 
-// notice is what an event of a pool reports.
-type notice struct{ kind, reason, message string }
-
 // events returns what this reconcile has changed for the users of the pool.
-func (b conditionBuilder) events(s *scope) []notice {
-	var events []notice
-	for _, check := range []func(*scope) *notice{b.readiness, b.cause, b.stall, b.versionUpdate, b.blockedDeletion} {
-		if e := check(s); e != nil {
-			events = append(events, *e)
+func (b conditionBuilder) events(s *scope) []events.Change {
+	var changes []events.Change
+	for _, evaluate := range []func(*scope) *events.Change{b.readiness, b.cause, b.stall, b.versionUpdate, b.blockedDeletion} {
+		if change := evaluate(s); change != nil {
+			changes = append(changes, *change)
 		}
 	}
-	return events
+	return changes
 }
 
-func (b conditionBuilder) readiness(*scope) *notice {
+func (b conditionBuilder) readiness(*scope) *events.Change {
 	is, was := b.Get(hyperv1.NodePoolReadyCondition), b.Before(hyperv1.NodePoolReadyCondition)
 	switch wasReady := was != nil && was.Status == metav1.ConditionTrue; {
 	case is.Status == metav1.ConditionTrue && !wasReady:
-		return &notice{corev1.EventTypeNormal, "NodesAvailable", is.Message}
+		return &events.Change{Type: corev1.EventTypeNormal, Reason: "NodesAvailable", Message: is.Message}
 	case is.Status != metav1.ConditionTrue && wasReady:
-		return &notice{corev1.EventTypeWarning, "NotReady", is.Message}
+		return &events.Change{Type: corev1.EventTypeWarning, Reason: "NotReady", Message: is.Message}
 	}
 	return nil
 }
 
 // cause reports when it becomes known why machines do not become nodes.
-func (b conditionBuilder) cause(*scope) *notice {
+func (b conditionBuilder) cause(*scope) *events.Change {
 	is, was := b.Get(hyperv1.NodePoolAllNodesHealthyCondition), b.Before(hyperv1.NodePoolAllNodesHealthyCondition)
 	if is == nil || is.Status == metav1.ConditionTrue || !isCause(is.Reason) || was != nil && was.Reason == is.Reason {
 		return nil
 	}
-	return &notice{corev1.EventTypeWarning, is.Reason, is.Message}
+	return &events.Change{Type: corev1.EventTypeWarning, Reason: is.Reason, Message: is.Message}
 }
 
 // stall reports each new cause. A pause is the user's wish.
-func (b conditionBuilder) stall(*scope) *notice {
+func (b conditionBuilder) stall(*scope) *events.Change {
 	is, was := b.Get(hyperv1.NodePoolStalledCondition), b.Before(hyperv1.NodePoolStalledCondition)
 	if is == nil || is.Reason == hyperv1.ReconciliationPausedReason || was != nil && was.Message == is.Message {
 		return nil
 	}
-	return &notice{corev1.EventTypeWarning, "Stalled", is.Message}
+	return &events.Change{Type: corev1.EventTypeWarning, Reason: "Stalled", Message: is.Message}
 }
 
 // versionUpdate reports when the nodes begin to move to another version, and when all have.
-func (b conditionBuilder) versionUpdate(s *scope) *notice {
+func (b conditionBuilder) versionUpdate(s *scope) *events.Change {
 	is, was := b.Get(hyperv1.NodePoolUpdatingVersionCondition), b.Before(hyperv1.NodePoolUpdatingVersionCondition)
 	if is == nil || was == nil || is.Status == was.Status || s.dying() {
 		return nil
 	}
 	switch is.Status {
 	case metav1.ConditionTrue:
-		return &notice{corev1.EventTypeNormal, "VersionUpdateStarted", is.Message}
+		return &events.Change{Type: corev1.EventTypeNormal, Reason: "VersionUpdateStarted", Message: is.Message}
 	case metav1.ConditionFalse:
-		return &notice{corev1.EventTypeNormal, "VersionUpdateCompleted", fmt.Sprintf("All nodes run version %s", s.np.Status.Version)}
+		return &events.Change{Type: corev1.EventTypeNormal, Reason: "VersionUpdateCompleted", Message: fmt.Sprintf("All nodes run version %s", s.np.Status.Version)}
 	}
 	return nil
 }
@@ -72,10 +70,10 @@ func (b conditionBuilder) versionUpdate(s *scope) *notice {
 const disruptionBudget = "disruption budget"
 
 // blockedDeletion reports that a PodDisruptionBudget keeps a machine of a pool that is being deleted.
-func (b conditionBuilder) blockedDeletion(*scope) *notice {
+func (b conditionBuilder) blockedDeletion(*scope) *events.Change {
 	is, was := b.Get(hyperv1.NodePoolDeletingCondition), b.Before(hyperv1.NodePoolDeletingCondition)
 	if is == nil || !strings.Contains(is.Message, disruptionBudget) || was != nil && strings.Contains(was.Message, disruptionBudget) {
 		return nil
 	}
-	return &notice{corev1.EventTypeWarning, "DrainBlocked", is.Message}
+	return &events.Change{Type: corev1.EventTypeWarning, Reason: "DrainBlocked", Message: is.Message}
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -28,21 +29,21 @@ func TestEventsReportEachChangeOnce(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		before, after []metav1.Condition
-		want          []notice
+		want          []events.Change
 	}{
 		"nothing has changed":                     {[]metav1.Condition{ready, moved}, []metav1.Condition{ready, moved}, nil},
 		"a new pool":                              {nil, []metav1.Condition{notReady, moved}, nil},
-		"all nodes are available":                 {[]metav1.Condition{notReady}, []metav1.Condition{ready}, []notice{{"Normal", "NodesAvailable", "2 nodes are available"}}},
-		"a node is gone":                          {[]metav1.Condition{ready}, []metav1.Condition{notReady}, []notice{{"Warning", "NotReady", "1 of 2 nodes are available"}}},
-		"a cause is known":                        {[]metav1.Condition{notReady}, []metav1.Condition{notReady, unreachable}, []notice{{"Warning", "PodNetworkNotReady", "2 of 2 have no pod network"}}},
+		"all nodes are available":                 {[]metav1.Condition{notReady}, []metav1.Condition{ready}, []events.Change{{Type: "Normal", Reason: "NodesAvailable", Message: "2 nodes are available"}}},
+		"a node is gone":                          {[]metav1.Condition{ready}, []metav1.Condition{notReady}, []events.Change{{Type: "Warning", Reason: "NotReady", Message: "1 of 2 nodes are available"}}},
+		"a cause is known":                        {[]metav1.Condition{notReady}, []metav1.Condition{notReady, unreachable}, []events.Change{{Type: "Warning", Reason: "PodNetworkNotReady", Message: "2 of 2 have no pod network"}}},
 		"the cause is the same":                   {[]metav1.Condition{notReady, unreachable}, []metav1.Condition{notReady, unreachable}, nil},
-		"only the user can help":                  {[]metav1.Condition{ready}, []metav1.Condition{ready, stalled}, []notice{{"Warning", "Stalled", "ValidReleaseImage: choose another"}}},
+		"only the user can help":                  {[]metav1.Condition{ready}, []metav1.Condition{ready, stalled}, []events.Change{{Type: "Warning", Reason: "Stalled", Message: "ValidReleaseImage: choose another"}}},
 		"the user has not helped":                 {[]metav1.Condition{ready, stalled}, []metav1.Condition{ready, stalled}, nil},
 		"a pause":                                 {[]metav1.Condition{ready}, []metav1.Condition{ready, paused}, nil},
-		"a version update begins":                 {[]metav1.Condition{ready, moved}, []metav1.Condition{ready, moving}, []notice{{"Normal", "VersionUpdateStarted", "1 of 2 machines have another version"}}},
+		"a version update begins":                 {[]metav1.Condition{ready, moved}, []metav1.Condition{ready, moving}, []events.Change{{Type: "Normal", Reason: "VersionUpdateStarted", Message: "1 of 2 machines have another version"}}},
 		"a version update goes on":                {[]metav1.Condition{ready, moving}, []metav1.Condition{ready, moving}, nil},
-		"a version update ends":                   {[]metav1.Condition{ready, moving}, []metav1.Condition{ready, moved}, []notice{{"Normal", "VersionUpdateCompleted", "All nodes run version 1.36.3"}}},
-		"a disruption budget blocks the deletion": {[]metav1.Condition{notReady, draining}, []metav1.Condition{notReady, blocked}, []notice{{"Warning", "DrainBlocked", blocked.Message}}},
+		"a version update ends":                   {[]metav1.Condition{ready, moving}, []metav1.Condition{ready, moved}, []events.Change{{Type: "Normal", Reason: "VersionUpdateCompleted", Message: "All nodes run version 1.36.3"}}},
+		"a disruption budget blocks the deletion": {[]metav1.Condition{notReady, draining}, []metav1.Condition{notReady, blocked}, []events.Change{{Type: "Warning", Reason: "DrainBlocked", Message: blocked.Message}}},
 		"it still blocks it":                      {[]metav1.Condition{notReady, blocked}, []metav1.Condition{notReady, blocked}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

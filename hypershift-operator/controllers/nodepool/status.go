@@ -44,7 +44,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		st.Version = s.release.Version
 	}
 	for _, e := range b.events(s) {
-		r.Recorder.Eventf(s.np, nil, e.kind, e.reason, "Reconcile", "%s", e.message)
+		r.Recorder.Eventf(s.np, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 	}
 }
 

@@ -1,0 +1,35 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+)
+
+// Change is a change of an object, for an event. Type is Normal or Warning.
+type Change struct{ Type, Reason, Message string }
+
+// maxNote is the limit of the note of an event in bytes. The API server rejects a longer one.
+// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+const maxNote = 1024
+
+// Bounded returns a recorder that shortens notes to what the API server accepts. The messages of conditions may be longer, and contain
+// answers of AWS and names that users chose; without the limit, such an event is lost.
+func Bounded(recorder events.EventRecorder) events.EventRecorder { return bounded{recorder} }
+
+type bounded struct{ events.EventRecorder }
+
+func (b bounded) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	b.EventRecorder.Eventf(regarding, related, eventType, reason, action, "%s", shorten(fmt.Sprintf(note, args...)))
+}
+
+// shorten cuts a text between two characters, and marks it.
+func shorten(text string) string {
+	const mark = "…"
+	if len(text) <= maxNote {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxNote-len(mark)], "") + mark
+}

@@ -16,6 +16,7 @@
 //
 //	https://github.com/aws/amazon-network-policy-controller-k8s  pkg/resolvers/endpoints.go (getAllowAllNetworkPeers,
 //	    getMatchingPodAddresses, getMatchingServiceClusterIPs), pkg/policyendpoints/manager.go; the module proxy does not have it
-//	https://github.com/aws/aws-network-policy-agent v1.4.3       pkg/fwruleprocessor/fw_rule_processor.go
+//	https://github.com/aws/aws-network-policy-agent v1.5.0       pkg/fwruleprocessor/fw_rule_processor.go, pkg/ebpf/c/tc.v4ingress.bpf.c;
+//	    testdata/agent.json has 400 decisions of it, with which a test compares agent.go
 //	https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html
 package vpccni

@@ -3,7 +3,6 @@ package cloud
 import (
 	"context"
 	"errors"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -119,9 +118,7 @@ func (c *Cloud) entries() func() []balancer.Entry {
 		for _, e := range c.network.Entries() {
 			entry := balancer.Entry{
 				ID: e.ID, Balancer: e.Balancer, Zone: e.Zone, VPC: e.VPC,
-				Listen: func(port uint16) (*net.TCPListener, error) {
-					return e.Router.Listen(netip.AddrPortFrom(e.Address, port))
-				},
+				Listen: e.Listen,
 			}
 			if e.PrivateLink {
 				entry.Allows = func(client netip.Addr, port uint16) bool { return c.network.Allows(e.Balancer, client, port) }

@@ -2,6 +2,7 @@ package vpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -21,10 +22,22 @@ type Entry struct {
 	Router  *Router
 	// VPC is set if clients are in the VPC of the load balancer.
 	VPC string
-	// PrivateLink: clients come through an endpoint. The rules of the load balancer's security groups apply to their addresses, unless
-	// the load balancer does not enforce them:
+	// PrivateLink: clients come through an endpoint. The rules of the load balancer's security groups apply to their addresses, which is
+	// the default of AWS. Nothing here sets the attribute that lets them all in:
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-security-groups.html
 	PrivateLink bool
+}
+
+// Listen listens on a port of the interface.
+func (e Entry) Listen(port uint16) (*net.TCPListener, error) {
+	l, err := e.Router.Listen(netip.AddrPortFrom(e.Address, port))
+	if err != nil || !e.PrivateLink {
+		return l, err
+	}
+	if err := limitSegments(l, endpointMTU); err != nil {
+		return nil, errors.Join(fmt.Errorf("limiting the segments of %s: %w", e.ID, err), l.Close())
+	}
+	return l, nil
 }
 
 // Entries are the interfaces of all load balancers, and of all endpoints that are connected: the endpoint is available, the service

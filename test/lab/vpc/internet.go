@@ -31,7 +31,7 @@ func outsideLink(number int) string { return outsideLinks + strconv.Itoa(number)
 func (r *Router) connectInternet() error {
 	within, outside := internetAddresses(r.number)
 	name := outsideLink(r.number)
-	cable := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: internetLink, PeerNamespace: netlink.NsFd(int(r.namespace))}
+	cable := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name, MTU: internetMTU}, PeerName: internetLink, PeerMTU: internetMTU, PeerNamespace: netlink.NsFd(int(r.namespace))}
 	if err := netlink.LinkAdd(cable); err != nil {
 		return fmt.Errorf("laying cable %s: %w", name, err)
 	}

@@ -228,6 +228,31 @@ func (w *world) reaches(from, to, want string) {
 	}
 }
 
+// segments fails the test unless the packets of a connection have at most so many bytes.
+func (w *world) segments(from, to string, mtu int) {
+	w.t.Helper()
+	const headers = 52 // of IPv4 and of TCP with timestamps
+	err := inside(w.spaces[from], func() error {
+		c, err := (&net.Dialer{Timeout: reachWithin}).Dial("tcp4", to)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		raw, err := c.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		return raw.Control(func(fd uintptr) {
+			if got, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG); err != nil || got != mtu-headers {
+				w.t.Errorf("%s -> %s: segments of %d bytes (%v), want %d", from, to, got, err, mtu-headers)
+			}
+		})
+	})
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
 func (w *world) refresh() {
 	w.t.Helper()
 	if err := w.Refresh(w.t.Context()); err != nil {
@@ -280,6 +305,7 @@ func TestRuleThatGoesEndsConnections(t *testing.T) {
 func TestRouteTablesDecideWhatReachesTheInternet(t *testing.T) {
 	w := newWorld(t, "a")
 	w.reaches("a-user", w.internet.String(), "internet")
+	w.segments("a-user", w.internet.String(), 1500)
 	w.reaches("a-user", w.forbidden.String(), "") // a port that is not for VPCs
 	w.reaches("a-stranger", w.internet.String(), "")
 	w.aws.Subnets[0].Internet = awsemulator.NoInternet // the NAT gateway goes
@@ -490,13 +516,14 @@ func TestEndpointLeadsToABalancerWhileItIsConnected(t *testing.T) {
 	w.aws.Endpoints = []awsemulator.Endpoint{endpoint}
 	w.refresh()
 	entry := w.Entries()[0]
-	l, err := entry.Router.Listen(netip.AddrPortFrom(entry.Address, 6443))
+	l, err := entry.Listen(6443)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
 	go answer(l, func(c net.Conn) { _, _ = io.WriteString(c, "endpoint") })
 	w.reaches("a-user", "10.1.0.254:6443", "endpoint")
+	w.segments("a-user", "10.1.0.254:6443", 8500)
 	w.reaches("a-mute", "10.1.0.254:6443", "") // may not send
 	w.aws.Groups[len(w.aws.Groups)-1].Ingress[0].CIDR = "10.9.0.0/16"
 	w.refresh()

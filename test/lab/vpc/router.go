@@ -105,10 +105,20 @@ func (r *Router) up(names ...string) error {
 	return nil
 }
 
+// Sizes of packets in bytes: of current instance types in a VPC, of the internet, and of endpoints. An endpoint drops larger ones, and
+// limits the segments of TCP, so that there are none:
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/network_mtu.html
+// https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html
+const (
+	instanceMTU = 9001
+	internetMTU = 1500
+	endpointMTU = 8500
+)
+
 // plug makes the link to an instance: eth0 in the namespace of the process.
 func (r *Router) plug(name string, pid int) error {
 	r.unplug(name) // the kernel removes the link of a machine some time after its end
-	cable := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: "eth0", PeerNamespace: netlink.NsPid(pid)}
+	cable := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name, MTU: instanceMTU}, PeerName: "eth0", PeerMTU: instanceMTU, PeerNamespace: netlink.NsPid(pid)}
 	if err := r.links.LinkAdd(cable); err != nil {
 		return fmt.Errorf("laying cable %s of %s: %w", name, r.ID, err)
 	}

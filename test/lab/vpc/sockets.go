@@ -2,12 +2,14 @@ package vpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"runtime"
 
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 )
 
 // inside calls a function on a thread in a network namespace. Sockets that it opens, and programs that it starts, stay there.
@@ -49,6 +51,18 @@ func (r *Router) Listen(at netip.AddrPort) (l *net.TCPListener, err error) {
 		return err
 	})
 	return l, err
+}
+
+// limitSegments makes both ends of connections of a listener send packets of at most so many bytes.
+func limitSegments(l *net.TCPListener, mtu int) error {
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return err
+	}
+	const headers = 40 // of IPv4 and TCP
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, mtu-headers) })
+	return errors.Join(err, failed)
 }
 
 // ListenPacket listens for datagrams on an address of the VPC's router.

@@ -284,7 +284,7 @@ func TestLeftoversAreWhatTheSeedDidNotMake(t *testing.T) {
 
 func TestResetForgetsEverything(t *testing.T) {
 	a := newAccount(t)
-	t.Cleanup(func() { must(t, atAnyRate(context.WithoutCancel(t.Context()))) })
+	t.Cleanup(func() { must(t, atOnce(context.WithoutCancel(t.Context()))) })
 	must(t, emulator.Reset(t.Context()))
 	vpcs, err := a.ec2.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{Filters: []types.Filter{filter("is-default", "false")}})
 	must(t, err)

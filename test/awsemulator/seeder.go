@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -216,9 +218,14 @@ func (s *seeder) publicBucket(ctx context.Context, bucket string) error {
 	}
 	_, createErr := s.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(bucket)})
 	_, blockErr := s.s3.DeletePublicAccessBlock(ctx, &s3.DeletePublicAccessBlockInput{Bucket: aws.String(bucket)})
-	_, policyErr := s.s3.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: aws.String(bucket), Policy: aws.String(string(policy))})
-	if err := errors.Join(createErr, blockErr, policyErr); err != nil {
-		return fmt.Errorf("making public bucket %s: %w", bucket, err)
+	// S3 knows seconds later that public policies are not blocked any more.
+	var policyErr error
+	waitErr := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		_, policyErr = s.s3.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: aws.String(bucket), Policy: aws.String(string(policy))})
+		return policyErr == nil, nil
+	})
+	if err := errors.Join(createErr, blockErr, waitErr); err != nil {
+		return fmt.Errorf("making public bucket %s: %w", bucket, errors.Join(err, policyErr))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -296,6 +297,35 @@ func TestARoleIsAssumedByWhomItTrusts(t *testing.T) {
 	who, err := accountWith(t, owner.id, assume(t, session, shared)).sts.GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
 	must(t, err)
 	equal(t, "the account of the chained session", *who.Account, owner.id)
+}
+
+// The SDK asks the endpoint of its region. Programs with older ones need AWS_STS_REGIONAL_ENDPOINTS=regional.
+func TestCredentialsOfTheGlobalEndpointAreRefusedInOtherRegions(t *testing.T) {
+	a := newAccount(t)
+	role, err := emulator.Role(t.Context(), a.id, "worker", awsemulator.TrustRole("arn:aws:iam::"+a.id+":root"))
+	must(t, err)
+	global := *a
+	global.sts = sts.NewFromConfig(emulator.Config(a.id), func(o *sts.Options) {
+		o.HTTPClient = hostClient("sts.amazonaws.com")
+	})
+	for _, c := range []struct {
+		account *account
+		region  string
+		want    string
+	}{{a, "ap-east-1", ""}, {&global, "us-east-1", ""}, {&global, "ap-east-1", "InvalidClientTokenId"}} {
+		config := assume(t, c.account, role)
+		config.Region = c.region
+		_, err := sts.NewFromConfig(config).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
+		refused(t, err, c.want)
+	}
+}
+
+// hostClient sends requests with another host, as a client does that knows an endpoint by its name.
+type hostClient string
+
+func (h hostClient) Do(request *http.Request) (*http.Response, error) {
+	request.Host = string(h)
+	return http.DefaultClient.Do(request)
 }
 
 // assume gives the configuration of a role session that a makes.

@@ -29,6 +29,8 @@ type Rule struct {
 	// Python read it, so that it has neither look-ahead nor classes of Unicode.
 	Limit   float64 `json:"limit,omitempty"`
 	Pattern string  `json:"pattern,omitempty"`
+	// Values are what a value may be.
+	Values []string `json:"values,omitempty"`
 	// Refill is how many requests Limit gets back each second.
 	Refill float64 `json:"refill,omitempty"`
 	// Quota is the code with which an account requests an increase of Limit.
@@ -42,8 +44,6 @@ type Rule struct {
 	NoCase string `json:"noCase,omitempty"`
 	// NotInFake is the reason why fakeaws does not enforce the rule although it serves one of the operations.
 	NotInFake string `json:"notInFake,omitempty"`
-	// Off is the reason why the emulator does not enforce the rule unless a test enables it.
-	Off string `json:"off,omitempty"`
 
 	pattern *regexp.Regexp
 }

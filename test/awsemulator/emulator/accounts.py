@@ -30,6 +30,8 @@ class Caller:
     account: str
     arn: str
     role: str = ""
+    # The credentials are of the global endpoint of STS, and are valid only in the regions that are enabled by default.
+    default_regions: bool = False
 
 
 def find(access_key: str) -> Caller | None:
@@ -39,7 +41,7 @@ def find(access_key: str) -> Caller | None:
     for account, partitions in list(sts_backends.items()):
         for backend in list(partitions.values()):
             if role := backend.get_assumed_role_from_access_key(access_key):
-                return Caller(account, role.arn, role.role_arn)
+                return Caller(account, role.arn, role.role_arn, getattr(role, "of_global_endpoint", False))
     for account, identities in list(iam.iam_backends.items()):
         for identity in list(identities.values()):
             if access_key in identity.access_keys:

@@ -8,7 +8,7 @@ GET  network               the network of all accounts, as topology.py describes
 GET  faults?account=ID     the faults for that account alone that no call has used up
 GET  delays                the delays, in seconds
 POST delays                change some
-POST rules                 {id: false}: do not enforce a rule of the table, or enforce one that is off
+POST rules                 {id: false}: do not enforce a rule of the table, or enforce it again
 POST faults                add one fault, or a list
 POST forgive?account=ID    remove the faults that are for that account alone
 POST states                {"id": ..., "state": ...}: hold an endpoint, NAT gateway or load

@@ -39,13 +39,13 @@ def switch(changes: dict[str, bool]) -> None:
 
 
 def reset() -> None:
-    """Return to the rules of the table."""
+    """Enforce all rules."""
     _switched.clear()
 
 
 def enforced(rule_id: str) -> bool:
     """Tell whether requests are checked by the rule."""
-    return _switched.get(rule_id, "off" not in _rules[rule_id])
+    return _switched.get(rule_id, True)
 
 
 def limit(rule_id: str) -> Any:
@@ -66,6 +66,11 @@ def rates() -> list[str]:
 def operations(rule_id: str) -> list[str]:
     """Give the operations of a rule."""
     return list(_rules[rule_id]["operations"])
+
+
+def values(rule_id: str) -> list[str]:
+    """Give the values that a rule permits."""
+    return list(_rules[rule_id]["values"])
 
 
 def refill(rule_id: str) -> float:

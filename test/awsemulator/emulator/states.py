@@ -42,12 +42,11 @@ _INITIAL = {
     # How long Route 53 processes a change of records; other changes of the zone are refused meanwhile.
     "route53.processing": 0.02,
     # How long the former public access block of a bucket holds for policies.
-    "s3.publicAccess": 0.0,
-    # How long a new EC2 resource stays invisible to Describe calls. AWS calls it
-    # eventual consistency; it is off unless a test asks for it.
-    "visibility": 0.0,
+    "s3.publicAccess": _DEFAULT_DELAY,
+    # How long a new EC2 resource stays invisible to Describe calls.
+    "visibility": _DEFAULT_DELAY,
     # How long other requests and services do not find a new role, user or instance profile, or the role of a profile.
-    "iam.visibility": 0.0,
+    "iam.visibility": _DEFAULT_DELAY,
 }
 
 delays: dict[str, float] = dict(_INITIAL)

@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/hosted-control-planes/hypershift/internal/palette"
 )
 
 // Options define what Write prints.
@@ -17,14 +19,17 @@ type Options struct {
 	// kind in their normal state are one row.
 	All bool
 	// Width is the width of the terminal, at which messages are wrapped; 0: they are not.
-	Width int
-	Now   time.Time
+	Width   int
+	Now     time.Time
+	Palette palette.Palette
 }
 
 // row is a line of the table. Cells are NAME, READY, REASON and SINCE.
 type row struct {
 	cells   [4]string
 	message string
+	// paint colours the cell READY.
+	paint func(string) string
 	// below continues the lines of the tree under the row.
 	below string
 }
@@ -57,7 +62,11 @@ func Write(w io.Writer, root *Node, o Options) error {
 						cell = r.below
 					}
 				}
-				b.WriteString(cell + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+gap))
+				padding := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+gap)
+				if j == 1 && r.paint != nil {
+					cell = r.paint(cell)
+				}
+				b.WriteString(cell + padding)
 			}
 			b.WriteString(line)
 			if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
@@ -119,7 +128,10 @@ func (o Options) row(name string, state *Condition, detail string) row {
 	if state == nil {
 		return r
 	}
-	r.cells[1] = string(state.Status)
+	r.cells[1], r.paint = string(state.Status), o.Palette.Bad
+	if state.Normal {
+		r.paint = o.Palette.Good
+	}
 	if !state.Normal || o.All {
 		r.cells[2] = state.Reason
 	}

@@ -368,13 +368,11 @@ func TestPlanWritesNothingAndShowsTheDifference(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		p.Write(&text, false)
+		p.Write(&text, resourcegraph.WriteOptions{})
 		want := `  Thing vpc (vpc-0001)
   ~ Thing table (table-0002)
         size: small -> large
-  + Thing leaf
-        colour: any
-        size: large
+  + Thing leaf: colour any, size large
 1 to create, 1 to update, 0 to delete, 1 unchanged
 `
 		if text.String() != want {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -220,60 +218,4 @@ func (e *Engine) walk(ctx context.Context, nodes []*Node, after func(*Node) []st
 		return ctx.Err()
 	}
 	return errors.Join(errs...)
-}
-
-var signs = map[Action]string{None: " ", Create: "+", Modify: "~", Delete: "-", Keep: "="}
-
-// Write prints the plan as a tree. Without all, unchanged resources are left out, except for parents of others.
-func (p *Plan) Write(w io.Writer, all bool) {
-	children := map[string][]*Node{}
-	for _, n := range p.graph.nodes {
-		parent := p.graph.parent(n)
-		children[parent] = append(children[parent], n)
-	}
-	var shown func(n *Node) bool
-	shown = func(n *Node) bool {
-		return all || p.steps[n.ID].Action != None || slices.ContainsFunc(children[n.ID], shown)
-	}
-	var write func(parent string, depth int)
-	write = func(parent string, depth int) {
-		for _, n := range children[parent] {
-			if shown(n) {
-				p.writeStep(w, p.steps[n.ID], strings.Repeat("  ", depth))
-			}
-			write(n.ID, depth+1)
-		}
-	}
-	write("", 0)
-	fmt.Fprintf(w, "%d to create, %d to update, %d to delete, %d unchanged\n", p.Count(Create), p.Count(Modify), p.Count(Delete), p.Count(None))
-}
-
-func (p *Plan) writeStep(w io.Writer, s *Step, indent string) {
-	id := ""
-	if s.Observed.ID != "" && s.Observed.ID != s.Node.Name {
-		id = " (" + s.Observed.ID + ")"
-	}
-	fmt.Fprintf(w, "%s%s %s%s\n", indent, signs[s.Action], s.Node.label(), id)
-	if s.Reason != "" {
-		fmt.Fprintf(w, "%s      %s\n", indent, s.Reason)
-	}
-	for _, c := range s.Changes {
-		switch {
-		case s.Action == Create && c.New == "":
-			fmt.Fprintf(w, "%s      %s: (known later)\n", indent, c.Attribute)
-		case s.Action == Create:
-			fmt.Fprintf(w, "%s      %s: %s\n", indent, c.Attribute, c.New)
-		case c.New == "":
-			fmt.Fprintf(w, "%s      %s: %s -> (known later)\n", indent, c.Attribute, orNone(c.Old))
-		default:
-			fmt.Fprintf(w, "%s      %s: %s -> %s\n", indent, c.Attribute, orNone(c.Old), c.New)
-		}
-	}
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
 }

@@ -71,6 +71,7 @@ func New(name string, env operation.Environment) *cobra.Command {
 	)
 	addInspection(root, env)
 	addCompletion(root)
+	groupFlags(root)
 	return root
 }
 

@@ -43,7 +43,7 @@ func addCompletion(root *cobra.Command) {
 
 // isPath is true for a flag with a file or a directory as its value.
 func isPath(f *pflag.Flag) bool {
-	for _, word := range []string{"file", "directory", "kubeconfig of", "result of `create"} {
+	for _, word := range []string{"file", "directory", "kubeconfig of"} {
 		if strings.Contains(f.Usage, word) {
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/doctor"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/dump"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/fix"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/get"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/install"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/leftovers"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
@@ -18,10 +19,18 @@ func addInspection(root *cobra.Command, env operation.Environment) {
 	root.AddCommand(
 		install.New(env),
 		doctor.New(env),
+		list(env),
 		group("describe", "Show the state of something", describe.NewCluster(env)),
 		group("dump", "Collect data for support", dump.NewCluster(env)),
 		group("console-logs", "Save the consoles of machines", consolelogs.NewAWS(env)),
 		group("fix", "Repair something that was deleted", fix.NewOIDC(env)),
 		group("leftovers", "Find what was left behind", leftovers.NewAWS(env)),
 	)
+}
+
+// list returns `get`, which is also `list`.
+func list(env operation.Environment) *cobra.Command {
+	c := group("get", "List hosted clusters or node pools", get.NewClusters(env), get.NewNodePools(env))
+	c.Aliases = []string{"list"}
+	return c
 }

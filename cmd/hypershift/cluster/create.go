@@ -28,7 +28,8 @@ type createOptions struct {
 	flags
 	operation.Session
 	management        management.Flags
-	Plan, wait        bool
+	Plan, Verbose     bool
+	wait              bool
 	timeout           time.Duration
 	render, sensitive bool
 	renderInto        string
@@ -49,6 +50,7 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	o.management.AcceptCluster(c, &o.cluster.Namespace, &o.cluster.Name)
 	f := c.Flags()
 	f.BoolVar(&o.Plan, "plan", false, "print what would be created or changed, and make no writing call")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, operation.VerboseUsage)
 	f.BoolVar(&o.wait, "wait", false, "wait until the cluster is available and all nodes are ready")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Minute, "limit for --wait (0: none)")
 	f.BoolVar(&o.ignoreFailed, "ignore-failed-checks", false, "create the cluster although a check of the account has failed")

@@ -40,7 +40,7 @@ type destroyOptions struct {
 	operation.Session
 	vpcOwner                     operation.VPCOwner
 	management                   management.Flags
-	plan, yes                    bool
+	plan, verbose, yes           bool
 	namespace, name, infraID     string
 	baseDomain, baseDomainPrefix string
 	grace                        time.Duration
@@ -68,6 +68,7 @@ func NewDestroy(env operation.Environment) *cobra.Command {
 	f.BoolVar(&o.preserveInfra, "preserve-infra", false, "keep the network and the hosted zones")
 	f.StringVar(&o.managementRole, "management-role-arn", "", "role in the management account, to look there, too, for what is left")
 	f.BoolVar(&o.plan, "plan", false, "print what would be deleted, and make no writing call")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, operation.VerboseUsage)
 	f.BoolVarP(&o.yes, "yes", "y", false, "delete without asking")
 	return c
 }
@@ -348,7 +349,7 @@ func setFinalizers(ctx context.Context, m *management.API, hc *hyperv1.HostedClu
 
 // deleteAWS deletes the roles, then the network. It returns whether resources are left that it does not delete.
 func (o *destroyOptions) deleteAWS(ctx context.Context, env operation.Environment, r record) (remaining bool, _ error) {
-	options := operation.Options{Plan: o.plan, Yes: true, Output: "text", Part: true, Session: o.Session}
+	options := operation.Options{Plan: o.plan, Verbose: o.verbose, Yes: true, Output: "text", Part: true, Session: o.Session}
 	var changes error
 	run := func(destroy func() error) error {
 		err := destroy()

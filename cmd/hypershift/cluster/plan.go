@@ -19,7 +19,7 @@ import (
 
 // plan prints what would be created or changed.
 func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg aws.Config, m *management.API) error {
-	options := operation.Options{Plan: true, Output: "text", Session: o.Session}
+	options := operation.Options{Plan: true, Verbose: o.Verbose, Output: "text", Session: o.Session}
 	changes := false
 	// The ids of a network that does not exist yet are not part of any plan.
 	made := clustermanifests.ExampleInfra(o.exampleNetwork())

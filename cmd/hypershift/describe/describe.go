@@ -46,7 +46,7 @@ func run(ctx context.Context, env operation.Environment, f management.Cluster, o
 	if output == "json" {
 		return operation.WriteJSON(env.Out, root)
 	}
-	options := clustertree.Options{All: show == "all", Now: env.Clock.Now()}
+	options := clustertree.Options{All: show == "all", Now: env.Clock.Now(), Palette: env.Palette}
 	if env.Terminal {
 		options.Width = env.Width
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/palette"
 	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
 	"github.com/hosted-control-planes/hypershift/internal/version"
 )
@@ -103,7 +104,7 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 
 func write(env operation.Environment, results []prerequisites.Result) error {
 	for _, r := range results {
-		text := fmt.Sprintf("%-7s  %s: %s\n", r.Status, r.Check, r.Message)
+		text := painted(env.Palette, r.Status) + fmt.Sprintf("  %s: %s\n", r.Check, r.Message)
 		if r.Action != "" {
 			text += strings.Repeat(" ", 9) + "-> " + r.Action + "\n"
 		}
@@ -112,6 +113,21 @@ func write(env operation.Environment, results []prerequisites.Result) error {
 		}
 	}
 	return nil
+}
+
+// painted returns the first column.
+func painted(p palette.Palette, status prerequisites.Status) string {
+	text := fmt.Sprintf("%-7s", status)
+	switch status {
+	case prerequisites.Failed:
+		return p.Bad(text)
+	case prerequisites.Warning:
+		return p.Warning(text)
+	case prerequisites.Passed:
+		return p.Good(text)
+	default:
+		return text
+	}
 }
 
 // find returns the cluster with its node pools, or nil if it is not on AWS.

@@ -47,7 +47,7 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	o.template.Flags(c)
 	f := c.Flags()
 	f.StringVar(&o.spec.InfraID, "infra-id", "", "infra ID of the cluster, the prefix of all names (required)")
-	f.StringVar(&o.infraJSON, "infra-json", "", "result of `create infra aws`, instead of the ids of the VPC and the zones")
+	f.StringVar(&o.infraJSON, "infra-json", "", "file with the result of hypershift create infra, instead of the ids of the VPC and the zones")
 	f.StringVar(&o.vpc, "vpc-id", "", "VPC of the cluster (default: the one with its tag)")
 	f.StringVar(&o.publicZone, "public-zone-id", "", "public hosted zone, if the cluster has a base domain (default: that of --infra-json)")
 	f.StringVar(&o.privateZone, "private-zone-id", "", "private hosted zone in the base domain, if the cluster has one (default: that of --infra-json)")

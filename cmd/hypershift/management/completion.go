@@ -19,8 +19,8 @@ import (
 // completionTimeout is how long a shell waits for names. Without an answer, it offers none.
 const completionTimeout = 3 * time.Second
 
-// names completes the first argument with the names of objects in the namespace of the command.
-func (f *Flags) names(list client.ObjectList, namespace *string) cobra.CompletionFunc {
+// Names completes the first argument with the names of objects in the namespace of the command.
+func (f *Flags) Names(list client.ObjectList, namespace *string) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

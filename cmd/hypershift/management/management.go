@@ -128,7 +128,7 @@ func (f *Cluster) Command(use, short, long string, optional bool, run func(conte
 		argument = " [NAME]"
 	}
 	c := operation.Command(use+argument, short, long, run)
-	c.Args, c.ValidArgsFunction = nameArgument(&f.Name, "HostedCluster", !optional), f.names(&hyperv1.HostedClusterList{}, &f.Namespace)
+	c.Args, c.ValidArgsFunction = nameArgument(&f.Name, "HostedCluster", !optional), f.Names(&hyperv1.HostedClusterList{}, &f.Namespace)
 	f.Add(c)
 	return c
 }
@@ -136,13 +136,13 @@ func (f *Cluster) Command(use, short, long string, optional bool, run func(conte
 // AcceptCluster lets the name of a HostedCluster be the argument of a command, instead of the flag --name.
 func (f *Flags) AcceptCluster(c *cobra.Command, namespace, name *string) {
 	c.Use += " [NAME]"
-	c.Args, c.ValidArgsFunction = nameArgument(name, "HostedCluster", false), f.names(&hyperv1.HostedClusterList{}, namespace)
+	c.Args, c.ValidArgsFunction = nameArgument(name, "HostedCluster", false), f.Names(&hyperv1.HostedClusterList{}, namespace)
 }
 
 // AcceptPool lets the name of a NodePool be the argument of a command, instead of the flag --name.
 func (f *Flags) AcceptPool(c *cobra.Command, namespace, name *string) {
 	c.Use += " [NAME]"
-	c.Args, c.ValidArgsFunction = nameArgument(name, "NodePool", false), f.names(&hyperv1.NodePoolList{}, namespace)
+	c.Args, c.ValidArgsFunction = nameArgument(name, "NodePool", false), f.Names(&hyperv1.NodePoolList{}, namespace)
 }
 
 func nameArgument(name *string, kind string, required bool) cobra.PositionalArgs {

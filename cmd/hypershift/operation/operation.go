@@ -23,6 +23,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/palette"
 	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 )
 
@@ -33,7 +34,9 @@ type Environment struct {
 	// Terminal: a person sees Err and answers on In. Width is its width.
 	Terminal bool
 	Width    int
-	Clock    clock.WithTicker
+	// Palette colours Out.
+	Palette palette.Palette
+	Clock   clock.WithTicker
 	// StateHome is the directory of the state files.
 	StateHome string
 	// Secret reads a Secret of the management cluster.
@@ -57,6 +60,7 @@ func System() Environment {
 	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && width > 0 {
 		env.Width = width
 	}
+	env.Palette = palette.New(term.IsTerminal(int(os.Stdout.Fd())), os.Getenv)
 	env.StateHome = os.Getenv("XDG_STATE_HOME")
 	if home, err := os.UserHomeDir(); env.StateHome == "" && err == nil {
 		env.StateHome = filepath.Join(home, ".local", "state")
@@ -84,7 +88,9 @@ var (
 
 // Options are the flags of every command.
 type Options struct {
-	Plan      bool
+	Plan bool
+	// Verbose plans have every resource and every attribute.
+	Verbose   bool
 	Yes       bool
 	Output    string
 	StateFile string
@@ -98,10 +104,14 @@ type Options struct {
 // Recorded is true if the state that Destroy has opened has a creation of the node, whose outcome may be unknown.
 func (o *Options) Recorded(node string) bool { return o.recorded != nil && o.recorded(node) }
 
+// VerboseUsage describes the flag --verbose of commands with a plan.
+const VerboseUsage = "with --plan: every resource, and every attribute in full"
+
 // Flags adds the flags to a command; state is the default name of the state file.
 func (o *Options) Flags(c *cobra.Command, destroy bool) {
 	f := c.Flags()
 	f.BoolVar(&o.Plan, "plan", false, "print what would be created, changed or deleted, and make no writing call")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, VerboseUsage)
 	f.StringVarP(&o.Output, "output", "o", "text", "format of the plan: text or json")
 	f.StringVar(&o.StateFile, "state-file", "", "file that records what was created (default: a file for the infra ID in the user's state directory)")
 	if destroy {
@@ -328,7 +338,7 @@ type jsonStep struct {
 
 func (o *Options) print(env Environment, plan *rg.Plan) error {
 	if o.Output == "text" {
-		plan.Write(env.Out, false)
+		plan.Write(env.Out, rg.WriteOptions{Verbose: o.Verbose, Palette: env.Palette})
 		return nil
 	}
 	steps := []jsonStep{}

@@ -31,7 +31,7 @@ func (s *Session) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.Region, "region", "", "AWS region (default: that of the environment or profile, else us-east-1)")
 	f.StringVar(&s.RoleARN, "role-arn", "", "role to assume with the credentials")
-	f.StringVar(&s.STSCreds, "sts-creds", "", "file with the output of `aws sts get-session-token`")
+	f.StringVar(&s.STSCreds, "sts-creds", "", "file with the output of aws sts get-session-token")
 	f.StringVar(&s.SecretCreds, "secret-creds", "", "Secret of the management cluster with aws_access_key_id and aws_secret_access_key, as NAMESPACE/NAME")
 	f.StringVar(&s.AWSCreds, "aws-creds", "", "shared credentials file")
 	_ = f.MarkDeprecated("aws-creds", "set AWS_SHARED_CREDENTIALS_FILE or AWS_PROFILE")
@@ -168,7 +168,7 @@ func readSTS(path string) (aws.CredentialsProvider, error) {
 	}
 	c := file.Credentials
 	if c.AccessKeyID == "" || c.SecretAccessKey == "" || c.SessionToken == "" {
-		return nil, &UsageError{Err: fmt.Errorf("--sts-creds: %s is not the output of `aws sts get-session-token`", path)}
+		return nil, &UsageError{Err: fmt.Errorf("--sts-creds: %s is not the output of aws sts get-session-token", path)}
 	}
 	return credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken), nil
 }

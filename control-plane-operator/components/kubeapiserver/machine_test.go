@@ -87,12 +87,19 @@ func (m *machine) run(c component.Component[*target.ControlPlane], name string, 
 	objs, err := component.Render(c, m.env)
 	m.must(err)
 	pod := podOf(objs)
+	return m.runContainer(objs, pod.Containers[0], m.programs[pod.Containers[0].Command[0]], name, files)
+}
+
+// runContainer runs a container of the pod of the rendered objects as a process.
+func (m *machine) runContainer(objs []client.Object, c corev1.Container, program, name string, files map[string]string) *process.Process {
+	m.t.Helper()
+	volumes := podOf(objs).Volumes
 	mounts := map[string]string{}
-	for _, mount := range pod.Containers[0].VolumeMounts {
-		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+	for _, mount := range c.VolumeMounts {
+		i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
 		source := corev1.Volume{} // that of a volume claim
 		if i >= 0 {
-			source = pod.Volumes[i]
+			source = volumes[i]
 		}
 		mounts[mount.MountPath] = m.volume(name, mount.Name, source, objs)
 	}
@@ -106,13 +113,13 @@ func (m *machine) run(c component.Component[*target.ControlPlane], name string, 
 		m.rewrite(to)
 	}
 	var args []string
-	for _, arg := range pod.Containers[0].Args {
+	for _, arg := range c.Args {
 		args = append(args, m.local(arg))
 	}
 	for from := range mounts {
 		delete(m.replace, from+"/")
 	}
-	p, err := process.Start(process.Spec{Name: name, Path: m.programs[pod.Containers[0].Command[0]], Args: args, Log: m.log(name)})
+	p, err := process.Start(process.Spec{Name: name, Path: program, Args: args, Log: m.log(name)})
 	m.must(err)
 	m.running = append(m.running, p)
 	return p
@@ -133,7 +140,7 @@ func (m *machine) log(name string) string { return filepath.Join(m.dir, name+".l
 func (m *machine) volume(pod, name string, v corev1.Volume, objs []client.Object) string {
 	m.t.Helper()
 	dir := filepath.Join(m.dir, pod, name)
-	if name == "kms-sockets" {
+	if name == "kms-sockets" || name == "konnectivity-socket" {
 		dir = m.socketsOf(pod)
 	}
 	m.must(os.MkdirAll(dir, 0o700))

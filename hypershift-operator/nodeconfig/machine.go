@@ -57,6 +57,10 @@ func bootstrapKubeconfig(in Inputs, m Machine) ([]byte, error) {
 	return text, nil
 }
 
+// cipherSuites are the suites of TLS 1.2 that have forward secrecy and authenticated encryption. Go's default also has suites with
+// CBC. The certificates of kubelets have ECDSA keys.
+var cipherSuites = []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"}
+
 // kubeletConfiguration returns the fields of the user, overridden by those that every node of a cluster must have. Users
 // cannot set the latter; see reserved.
 func kubeletConfiguration(in Inputs) ([]byte, error) {
@@ -64,10 +68,8 @@ func kubeletConfiguration(in Inputs) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("computing the addresses of the cluster DNS: %w", err)
 	}
-	fields := maps.Clone(in.Pool.Kubelet)
-	if fields == nil {
-		fields = map[string]any{}
-	}
+	fields := map[string]any{"tlsCipherSuites": cipherSuites}
+	maps.Copy(fields, in.Pool.Kubelet)
 	maps.Copy(fields, map[string]any{
 		"apiVersion":               "kubelet.config.k8s.io/v1beta1",
 		"kind":                     "KubeletConfiguration",

@@ -128,6 +128,7 @@ func TestUsersCannotSetFieldsOfTheOperator(t *testing.T) {
 	}
 	delete(ours, "apiVersion")
 	delete(ours, "kind")
+	delete(ours, "tlsCipherSuites") // a default, which users can replace
 	for field, value := range ours {
 		text, err := yaml.Marshal(map[string]any{field: value})
 		if err != nil {
@@ -137,6 +138,14 @@ func TestUsersCannotSetFieldsOfTheOperator(t *testing.T) {
 		if len(problems) != 1 || !strings.Contains(problems[0].Message, field+" cannot be set") {
 			t.Errorf("%s would be overwritten in silence: %v", field, problems)
 		}
+	}
+}
+
+func TestUsersReplaceTheCiphersOfTheKubelet(t *testing.T) {
+	c := parse(t, kubelet("tlsCipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]\n"))
+	got := read(t, configured(c), machine()).Files["/etc/kubernetes/kubelet.yaml"]
+	if !strings.Contains(got, "tlsCipherSuites:\n- TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\n") || strings.Contains(got, "ECDSA") {
+		t.Errorf("configuration of the kubelet:\n%s", got)
 	}
 }
 

@@ -88,7 +88,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	write(bootstrapKubeconfigFile, 0o600, kubeconfig)
 	write(caFile, 0o644, m.CA)
 	write(clientCAFile, 0o644, m.ClientCA)
-	write(kubeletFile, 0o644, kubelet)
+	write(kubeletFile, 0o600, kubelet)
 	write(identityFile, 0o755, []byte(identity))
 	write(credentialProvidersFile, 0o644, []byte(credentialProviders))
 	write(authoritiesFile, 0o755, []byte(authorities))

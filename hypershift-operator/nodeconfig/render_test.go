@@ -125,6 +125,10 @@ kind: KubeletConfiguration
 rotateCertificates: true
 serverTLSBootstrap: true
 staticPodPath: /etc/kubernetes/manifests
+tlsCipherSuites:
+- TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+- TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
+- TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256
 `
 	if diff := cmp.Diff(wantKubelet, node.Files["/etc/kubernetes/kubelet.yaml"]); diff != "" {
 		t.Errorf("configuration of the kubelet (-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -657,6 +658,38 @@ func TestStateFileIsForOneProcessAndOneAccount(t *testing.T) {
 	if _, err := resourcegraph.OpenFile(path); err != nil {
 		t.Errorf("after the first process: %v", err)
 	}
+}
+
+func TestStateFileIsForItsUserOnly(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no mode")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		path := filepath.Join(t.TempDir(), "hypershift", "state.json")
+		file, err := resourcegraph.OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		graph, err := resourcegraph.New(w.network()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := resourcegraph.NewEngine(graph, file.State, resourcegraph.Options{Classify: classify})
+		plan, err := e.Plan(t.Context())
+		if err := errors.Join(err, e.Apply(t.Context(), plan), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]fs.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+			info, err := os.Stat(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := info.Mode().Perm(); got != want {
+				t.Errorf("%s has the mode %o", name, got)
+			}
+		}
+	})
 }
 
 // A plan leaves no file behind, and the end of a deletion neither.

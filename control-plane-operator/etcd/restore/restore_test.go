@@ -229,6 +229,29 @@ func TestTooLargeSnapshotIsRejected(t *testing.T) {
 	}
 }
 
+// The server does not send the size. What is beyond the limit is not written to the disk.
+func TestDownloadEndsAtTheLimit(t *testing.T) {
+	const total = 64 << 20
+	s := newShop(t)
+	sent := make(chan int, 1)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := 0
+		for chunk := make([]byte, 1<<16); n < total; {
+			written, err := w.Write(chunk)
+			if n += written; err != nil {
+				break
+			}
+		}
+		sent <- n
+	}))
+	t.Cleanup(server.Close)
+	s.URL, s.Client = server.URL+"/demo.db#sha256="+checksum, server.Client()
+	s.wantFault("has more than 1 MiB, more than fits on the volume of a member")
+	if n := <-sent; n == total {
+		t.Errorf("all %d bytes were read", n)
+	}
+}
+
 func TestURLs(t *testing.T) {
 	for name, c := range map[string]struct{ url, want, fault string }{
 		"a bucket":                 {url: "s3://backups/demo/1.db", want: "https://backups.s3.amazonaws.com/demo/1.db"},

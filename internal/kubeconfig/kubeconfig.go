@@ -10,6 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/hosted-control-planes/hypershift/internal/yamlsize"
 )
 
 // Errors, worded to follow the name of the Secret.
@@ -20,6 +22,9 @@ var (
 
 // Config returns the configuration of a client. It depends on the text only.
 func Config(text []byte) (*rest.Config, error) {
+	if yamlsize.Check(text) != nil {
+		return nil, ErrUnreadable
+	}
 	raw, err := clientcmd.Load(text)
 	if err != nil {
 		return nil, ErrUnreadable

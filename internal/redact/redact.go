@@ -14,6 +14,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/hosted-control-planes/hypershift/internal/yamlsize"
 )
 
 // Mark replaces a secret.
@@ -65,7 +68,7 @@ func secretsIn(value []byte) []string {
 	if strings.Contains(text, "-----BEGIN ") {
 		return pemSecrets(value)
 	}
-	if config, err := clientcmd.Load(value); err == nil && len(config.AuthInfos) > 0 {
+	if config, err := loadKubeconfig(value); err == nil && len(config.AuthInfos) > 0 {
 		var secrets []string
 		for _, user := range config.AuthInfos {
 			secrets = append(secrets, user.Token, user.Password)
@@ -110,6 +113,14 @@ func secretsIn(value []byte) []string {
 		}
 	}
 	return secrets
+}
+
+// loadKubeconfig reads a kubeconfig, if a Secret has one. A user may have written the Secret.
+func loadKubeconfig(value []byte) (*clientcmdapi.Config, error) {
+	if err := yamlsize.Check(value); err != nil {
+		return nil, err
+	}
+	return clientcmd.Load(value)
 }
 
 var longWords = regexp.MustCompile(`[A-Za-z0-9+/=_-]{24,}`)

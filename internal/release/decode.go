@@ -12,6 +12,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/yamlsize"
 )
 
 const (
@@ -153,7 +154,7 @@ func decodeBootImages(text []byte) (map[hyperv1.Architecture]map[string]BootImag
 			Stream string `json:"stream"`
 		} `json:"data"`
 	}
-	if err := yaml.Unmarshal(text, &configMap); err != nil {
+	if yamlsize.Check(text) != nil || yaml.Unmarshal(text, &configMap) != nil {
 		return nil, notRelease("its list of boot images is not YAML")
 	}
 	var stream coreOSStream

@@ -82,9 +82,9 @@ func renderCloudConfig(c types.Config) ([]byte, error) {
 }
 
 func cloudConfigText(c types.Config) ([]byte, error) {
-	config := cloudConfig{}
+	config, unpack := cloudConfig{}, newUnpacker()
 	for _, f := range c.Storage.Files {
-		files, err := writeFiles(f)
+		files, err := writeFiles(f, unpack)
 		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", f.Path, err)
 		}
@@ -108,19 +108,19 @@ func cloudConfigText(c types.Config) ([]byte, error) {
 }
 
 // writeFiles returns a file, and what is appended to it.
-func writeFiles(f types.File) ([]writeFile, error) {
+func writeFiles(f types.File, unpack *unpacker) ([]writeFile, error) {
 	base := writeFile{Path: f.Path, Permissions: fmt.Sprintf("%04o", ptr.Deref(f.Mode, 0o644)), Owner: owner(f.Node)}
 	base.Defer = base.Owner != ""
 	var all []writeFile
 	if f.Contents.Source != nil || len(f.Append) == 0 {
-		one, err := base.with(f.Contents)
+		one, err := base.with(f.Contents, unpack)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, one)
 	}
 	for _, r := range f.Append {
-		one, err := base.with(r)
+		one, err := base.with(r, unpack)
 		if err != nil {
 			return nil, err
 		}
@@ -130,8 +130,8 @@ func writeFiles(f types.File) ([]writeFile, error) {
 	return all, nil
 }
 
-func (w writeFile) with(r types.Resource) (writeFile, error) {
-	content, err := contentOf(r)
+func (w writeFile) with(r types.Resource, unpack *unpacker) (writeFile, error) {
+	content, err := unpack.contentOf(r)
 	if err != nil {
 		return w, err
 	}
@@ -142,8 +142,17 @@ func (w writeFile) with(r types.Resource) (writeFile, error) {
 	return w, nil
 }
 
+// maxUnpacked is the largest size of all compressed contents of a configuration after they are unpacked. 1 KB of a ConfigMap may become
+// 1 MB, in an operator that serves many users. Files of that size do not fit into user data.
+const maxUnpacked = 1 << 20
+
+// An unpacker reads the contents of a configuration.
+type unpacker struct{ left int64 }
+
+func newUnpacker() *unpacker { return &unpacker{left: maxUnpacked} }
+
 // contentOf returns the content of a data URL.
-func contentOf(r types.Resource) ([]byte, error) {
+func (u *unpacker) contentOf(r types.Resource) ([]byte, error) {
 	source := ptr.Deref(r.Source, "data:,")
 	if !strings.HasPrefix(source, "data:") {
 		return nil, errors.New("its content is not part of the configuration")
@@ -156,7 +165,11 @@ func contentOf(r types.Resource) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(unpacked)
+	text, err := io.ReadAll(io.LimitReader(unpacked, u.left+1))
+	if u.left -= int64(len(text)); u.left < 0 {
+		return nil, fmt.Errorf("the compressed contents have more than %d MiB", maxUnpacked>>20)
+	}
+	return text, err
 }
 
 // owner returns user and group, or "" for root.
@@ -253,22 +266,23 @@ func CheckFormat(c Config, format hyperv1.UserDataFormat) []string {
 		return nil
 	}
 	var problems []string
+	unpack := newUnpacker()
 	for _, raw := range c.Ignition {
 		config, err := parseIgnition(raw)
 		if err != nil {
 			return []string{err.Error()}
 		}
-		problems = append(problems, notInCloudConfig(config)...)
+		problems = append(problems, notInCloudConfig(config, unpack)...)
 	}
 	return problems
 }
 
 // notInCloudConfig lists the fields that are left when those that renderCloudConfig writes are removed.
-func notInCloudConfig(c types.Config) []string {
+func notInCloudConfig(c types.Config, unpack *unpacker) []string {
 	var problems []string
 	for _, f := range c.Storage.Files {
 		for _, r := range append([]types.Resource{f.Contents}, f.Append...) {
-			if _, err := contentOf(r); err != nil {
+			if _, err := unpack.contentOf(r); err != nil {
 				problems = append(problems, fmt.Sprintf("file %s of a MachineConfig: %v: write a data: URL, or use an image with Ignition", f.Path, err))
 			}
 		}

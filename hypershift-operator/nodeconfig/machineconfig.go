@@ -79,8 +79,15 @@ func (p *parser) checkIgnition(m manifest, c types.Config) {
 	for _, f := range c.Storage.Files {
 		paths = append(paths, f.Path)
 	}
+	for _, d := range c.Storage.Directories {
+		paths = append(paths, d.Path)
+	}
 	for _, l := range c.Storage.Links {
 		paths = append(paths, l.Path)
+		// Ignition refuses the file as a whole, and no machine would start.
+		if slices.ContainsFunc(reservedFiles, func(file string) bool { return strings.HasPrefix(file, l.Path+"/") }) {
+			p.refuse("%s: the operator writes files below %s: use another path for the link", m, l.Path)
+		}
 	}
 	for _, path := range paths {
 		if isReserved(path) {
@@ -112,7 +119,7 @@ func (p *parser) checkUnit(m manifest, unit types.Unit) {
 
 // ownUnits are the units that only Render writes.
 var ownUnits = []string{
-	joinedUnit, joinedPathUnit, apiServerUnit + ".socket", apiServerUnit + ".service", authoritiesUnit + ".timer", authoritiesUnit + ".service", joiningUnit, programsUnit,
+	joinedUnit, joinedPathUnit, apiServerUnit + ".socket", apiServerUnit + ".service", authoritiesUnit + ".timer", authoritiesUnit + ".service", joiningUnit, resolverUnit, programsUnit,
 }
 
 // unitDirectories are the directories of systemd units, in order of precedence.
@@ -127,9 +134,15 @@ func replacesUnit(path string) bool {
 	})
 }
 
+// reservedFiles are the files that Render writes, except units and those of registries.
+var reservedFiles = []string{
+	bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, credentialProvidersFile, authoritiesFile, joiningFile, resolverFile, serverFile,
+	environmentFile, trustFile, programsFile, programsScriptFile, containerdConfigFile,
+}
+
 // isReserved reports whether Render may write to a path.
 func isReserved(path string) bool {
-	if slices.Contains([]string{bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, authoritiesFile, joiningFile, serverFile, environmentFile, trustFile, programsFile, programsScriptFile, containerdConfigFile}, path) || replacesUnit(path) || strings.HasPrefix(path, programsUnitsFiles) {
+	if slices.Contains(reservedFiles, path) || replacesUnit(path) || strings.HasPrefix(path, programsUnitsFiles) {
 		return true
 	}
 	return strings.HasPrefix(path, registriesDirectory+"/") && strings.HasSuffix(path, "/"+hostsFile)

@@ -13,6 +13,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/hosted-control-planes/hypershift/internal/yamlsize"
 )
 
 // A Source is a text that the user wrote, and the name of the ConfigMap or Secret that has it.
@@ -103,6 +105,9 @@ func manifestsOf(text string) ([]manifest, error) {
 
 // newManifest returns nil for a document without content.
 func newManifest(document []byte) (*manifest, error) {
+	if err := yamlsize.Check(document); err != nil {
+		return nil, err
+	}
 	text, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
 		return nil, err

@@ -199,14 +199,11 @@ func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, int64, err
 	ctx, s := listen(ctx, f.Clock)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, 0, err
+		s.end()
+		return nil, 0, withoutURL(err)
 	}
 	resp, err := f.Client.Do(req)
-	var inURL *url.Error
-	if errors.As(err, &inURL) {
-		err = inURL.Err // the outer error has the URL with its signature, which grants access to the snapshot
-	}
-	if err != nil {
+	if err = withoutURL(err); err != nil {
 		err = s.cause(err)
 		s.end()
 		return nil, 0, err
@@ -218,4 +215,13 @@ func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, int64, err
 	}
 	s.body = resp.Body
 	return s, resp.ContentLength, nil
+}
+
+// withoutURL returns the error inside an error with the URL, whose signature grants access to the snapshot.
+func withoutURL(err error) error {
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		return inURL.Err
+	}
+	return err
 }

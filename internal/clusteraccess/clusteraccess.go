@@ -63,9 +63,12 @@ func renamed(raw *clientcmdapi.Config, name, suffix string) (*clientcmdapi.Confi
 	if current == nil {
 		return nil, kubeconfig.ErrUnreadable
 	}
+	cluster, user := raw.Clusters[current.Cluster], raw.AuthInfos[current.AuthInfo]
+	if cluster == nil || user == nil { // client-go accepts a context without a user
+		return nil, kubeconfig.ErrUnreadable
+	}
 	out := clientcmdapi.NewConfig()
-	out.Clusters[name] = raw.Clusters[current.Cluster]
-	out.AuthInfos[name+"-"+suffix] = raw.AuthInfos[current.AuthInfo]
+	out.Clusters[name], out.AuthInfos[name+"-"+suffix] = cluster, user
 	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name + "-" + suffix}
 	out.CurrentContext = name
 	return out, nil

@@ -51,10 +51,14 @@ func Kubeconfig(ctx context.Context, reader client.Reader, hc *hyperv1.HostedClu
 		return nil, fmt.Errorf("Secret %s/%s %w", secret.Namespace, secret.Name, err)
 	}
 	raw, err := clientcmd.Load(text)
-	if err != nil || raw.Contexts[raw.CurrentContext] == nil {
+	if err != nil {
 		return nil, fmt.Errorf("Secret %s/%s %w", secret.Namespace, secret.Name, kubeconfig.ErrUnreadable)
 	}
-	return renamed(raw, ContextName(key), "admin")
+	config, err := renamed(raw, ContextName(key), "admin")
+	if err != nil {
+		return nil, fmt.Errorf("Secret %s/%s %w", secret.Namespace, secret.Name, err)
+	}
+	return config, nil
 }
 
 // renamed returns the current context of a kubeconfig as its only one, under another name. The user has a suffix.

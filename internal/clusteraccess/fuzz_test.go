@@ -2,6 +2,7 @@ package clusteraccess
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,6 +35,9 @@ func FuzzKubeconfig(f *testing.F) {
 		hc.Status.KubeConfig = &corev1.LocalObjectReference{Name: "admin"}
 		config, err := Kubeconfig(t.Context(), fake.NewClientBuilder().WithObjects(secret).Build(), hc)
 		if err != nil {
+			if !strings.Contains(err.Error(), "Secret clusters/admin") {
+				t.Errorf("the error names no Secret: %v", err)
+			}
 			return
 		}
 		if err := Forwarded(config, 6443); err != nil {

@@ -42,7 +42,10 @@ func Request(ctx context.Context, config *rest.Config, hc client.ObjectKey, subr
 		return nil, time.Time{}, fmt.Errorf("the kubeconfig of HostedCluster %s %w", hc, kubeconfig.ErrUnreadable)
 	}
 	out, err := renamed(raw, ContextName(hc), string(subresource))
-	return out, issued.Status.ExpirationTimestamp.Time, err
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("the kubeconfig of HostedCluster %s %w", hc, err)
+	}
+	return out, issued.Status.ExpirationTimestamp.Time, nil
 }
 
 func post(ctx context.Context, config *rest.Config, hc client.ObjectKey, subresource accessv1alpha1.Subresource, body accessv1alpha1.KubeconfigRequest) (*accessv1alpha1.KubeconfigRequest, error) {

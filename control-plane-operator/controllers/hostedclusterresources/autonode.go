@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -68,6 +69,12 @@ func readNodeClaim(obj *unstructured.Unstructured) nodeClaim {
 	return c
 }
 
+// count returns a number for a status field, which is not negative. Administrators of the hosted cluster can write any capacity into a
+// NodeClaim: a number that overflows would make the whole status invalid.
+func count(n int64) int32 {
+	return int32(min(max(n, 0), math.MaxInt32)) //nolint:gosec // limited
+}
+
 // findNodeClaims reads the nodes on demand. A cluster without the kinds of Karpenter has none.
 func (r *Reconciler) findNodeClaims(ctx context.Context, s *scope) error {
 	s.hcp.Status.AutoNode = nil
@@ -83,16 +90,16 @@ func (r *Reconciler) findNodeClaims(ctx context.Context, s *scope) error {
 		return fmt.Errorf("listing NodeClaims: %w", err)
 	}
 	s.claimsVersion = list.GetResourceVersion()
-	count := &hyperv1.AutoNodeStatus{NodeCount: ptr.To[int32](0), NodeClaimCount: ptr.To(int32(len(list.Items))), VCPUs: ptr.To[int32](0)}
+	nodes, vcpus := int64(0), int64(0)
 	for i := range list.Items {
 		c := readNodeClaim(&list.Items[i])
 		s.claims = append(s.claims, c)
 		if c.node != "" {
-			*count.NodeCount++
-			*count.VCPUs += int32(c.cpus)
+			nodes++
+			vcpus += int64(count(c.cpus))
 		}
 	}
-	s.hcp.Status.AutoNode = count
+	s.hcp.Status.AutoNode = &hyperv1.AutoNodeStatus{NodeCount: ptr.To(count(nodes)), NodeClaimCount: ptr.To(count(int64(len(list.Items)))), VCPUs: ptr.To(count(vcpus))}
 	return nil
 }
 

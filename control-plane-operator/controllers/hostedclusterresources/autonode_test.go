@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -324,3 +325,13 @@ func TestNodesAreExpectedForAWhile(t *testing.T) {
 }
 
 func ptrTime(at time.Time) *metav1.Time { t := metav1.NewTime(at); return &t }
+
+// An administrator of the hosted cluster can write any capacity.
+func TestCountsOfNodesOnDemandDoNotOverflow(t *testing.T) {
+	for cpu, want := range map[string]int32{"2": 2, "-1": 0, "3G": math.MaxInt32, "9999999999999999999999": math.MaxInt32, "many": 0} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"capacity": map[string]any{"cpu": cpu}}}}
+		if got := count(readNodeClaim(obj).cpus); got != want {
+			t.Errorf("%s are %d, want %d", cpu, got, want)
+		}
+	}
+}

@@ -17,7 +17,7 @@ func (r *Reconciler) countNodes(ctx context.Context, s *scope) error {
 		return fmt.Errorf("counting nodes: %w", err)
 	}
 	s.nodesVersion = list.ResourceVersion
-	s.hcp.Status.NodeCount = ptr.To(int32(len(list.Items)) + int32(ptr.Deref(list.RemainingItemCount, 0)))
+	s.hcp.Status.NodeCount = ptr.To(count(int64(len(list.Items)) + ptr.Deref(list.RemainingItemCount, 0)))
 	return nil
 }
 

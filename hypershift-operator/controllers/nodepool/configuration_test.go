@@ -259,6 +259,11 @@ func TestHealthOf(t *testing.T) {
 			want: with(func(h *health) { h.maxUnhealthy = intstr.FromString("few") }),
 			says: `annotation hypershift.openshift.io/machine-health-check-max-unhealthy is "few": write a number or a percentage such as 40%; annotation hypershift.openshift.io/machine-health-check-timeout is "soon": write a duration such as 10m`,
 		},
+		"more seconds than the field has": {
+			pool: map[string]string{hyperv1.MachineHealthCheckTimeoutAnnotation: "600000h"},
+			want: standard,
+			says: `annotation hypershift.openshift.io/machine-health-check-timeout is "600000h": write a duration such as 10m`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			np, hc := pool(), cluster()

@@ -3,6 +3,7 @@ package nodepool
 import (
 	"cmp"
 	"context"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +47,7 @@ func healthOf(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) (health, field.Er
 			continue
 		}
 		d, err := time.ParseDuration(text)
-		if err != nil || d < time.Second {
+		if err != nil || d < time.Second || d > maxTimeout {
 			errs = append(errs, invalidAnnotation(annotation, text, "a duration such as 10m"))
 			continue
 		}
@@ -87,4 +88,9 @@ func desiredHealthCheck(s *scope) *clusterv1.MachineHealthCheck {
 	return mhc
 }
 
-func wholeSeconds(d time.Duration) *int32 { return ptr.To(int32(d / time.Second)) }
+// maxTimeout is the longest duration that a field with seconds has. A longer one would become negative.
+const maxTimeout = math.MaxInt32 * time.Second
+
+func wholeSeconds(d time.Duration) *int32 {
+	return ptr.To(int32(min(d, maxTimeout) / time.Second)) //nolint:gosec // limited by maxTimeout
+}

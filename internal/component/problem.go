@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -77,7 +78,14 @@ func suffixed(words string) string {
 // longest is the maximum length of a quoted message.
 const longest = 300
 
+// shortened returns a text for a condition. A program may log what its users have sent, such as escape sequences of a terminal.
 func shortened(words string) string {
+	words = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, words))
 	if runes := []rune(words); len(runes) > longest {
 		return string(runes[:longest]) + "…"
 	}
@@ -139,5 +147,5 @@ func unschedulable(message string) string {
 		each = append(each, counts.ReplaceAllString(fault, ""))
 	}
 	slices.Sort(each)
-	return strings.Join(slices.Compact(each), ", ")
+	return shortened(strings.Join(slices.Compact(each), ", "))
 }

@@ -17,6 +17,9 @@ STORIES ?=
 SKIP ?=
 # How often scenarios that fail are run again, each alone.
 RERUN ?= 0
+# How long `make fuzz` runs each fuzz target, and of which packages.
+FUZZTIME ?= 30s
+PACKAGES ?=
 # Name of the image that `make image` builds. PUSH=1 pushes it, for all PLATFORMS.
 IMAGE ?= hypershift:dev
 PLATFORMS ?= linux/amd64,linux/arm64
@@ -87,6 +90,10 @@ lab-programs: ## build the programs and the images of machines of the lab in adv
 .PHONY: unit
 unit: ## run the tests of the operators and internal; they use etcd, kube-apiserver and HAProxy
 	go test $(API) ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
+
+.PHONY: fuzz
+fuzz: ## run all fuzz targets, one after another (FUZZTIME=5m, PACKAGES=./internal/pki)
+	@FUZZTIME='$(FUZZTIME)' PACKAGES='$(PACKAGES)' hack/fuzz.sh
 
 .PHONY: integration
 integration: ## run the integration tests: scenarios across controllers, on a real API server and the AWS emulator

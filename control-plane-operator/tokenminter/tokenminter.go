@@ -171,7 +171,7 @@ func (m *Minter) choose(ctx context.Context, log logr.Logger, signer *webidentit
 // replace writes the token by renaming a temporary file: readers find the old token or the new one.
 func (m *Minter) replace(token string) error {
 	fresh := m.File + ".new"
-	if err := os.WriteFile(fresh, []byte(token), 0o644); err != nil {
+	if err := os.WriteFile(fresh, []byte(token), 0o644); err != nil { //nolint:gosec // containers of the pod read it, which may run as other users
 		return fmt.Errorf("writing the token: %w", err)
 	}
 	if err := os.Rename(fresh, m.File); err != nil {

@@ -50,7 +50,7 @@ func (w *Writer) Run(context.Context) error {
 		return fmt.Errorf("generating a certificate: %w", err)
 	}
 	for name, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: certificate}, "tls.key": {Type: "PRIVATE KEY", Bytes: key}} {
-		if err := os.WriteFile(filepath.Join(w.Dir, name), pem.EncodeToMemory(block), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(w.Dir, name), pem.EncodeToMemory(block), 0o644); err != nil { //nolint:gosec // a container of the pod reads it, which may run as another user
 			return err
 		}
 	}

@@ -65,7 +65,7 @@ func addresses(endpoints []discoveryv1.EndpointSlice, service *corev1.Service, o
 	found := slices.Clone(others)
 	add := func(text string, port int32) {
 		if addr, err := netip.ParseAddr(text); err == nil { // else a name, or None, which a policy cannot have
-			found = append(found, netip.AddrPortFrom(addr.Unmap(), uint16(port)))
+			found = append(found, netip.AddrPortFrom(addr.Unmap(), uint16(port))) //nolint:gosec // the API server accepts 1 to 65535
 		}
 	}
 	for _, slice := range endpoints {

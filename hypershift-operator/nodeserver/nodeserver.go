@@ -56,7 +56,7 @@ func advertised(n hyperv1.ClusterNetworking) (netip.AddrPort, error) {
 	if err != nil {
 		return netip.AddrPort{}, reconcile.Wait(Interval, hyperv1.InvalidNodeInputReason, "spec.networking.apiServer.advertiseAddress %q is no address", n.AdvertiseAddress())
 	}
-	return netip.AddrPortFrom(address, uint16(n.AdvertisePort())), nil
+	return netip.AddrPortFrom(address, uint16(n.AdvertisePort())), nil //nolint:gosec // the API server accepts 1 to 65535
 }
 
 // clientAuthority returns the CA with which kubelets verify the API server as a client.

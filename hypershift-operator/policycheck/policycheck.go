@@ -153,7 +153,7 @@ func (c *Checker) check(ctx context.Context) (metav1.ConditionStatus, error) {
 		return metav1.ConditionUnknown, fmt.Errorf("listing namespaces of control planes: %w", err)
 	}
 	result := metav1.ConditionUnknown
-	for tried, i := range rand.Perm(len(namespaces.Items)) {
+	for tried, i := range rand.Perm(len(namespaces.Items)) { //nolint:gosec // a sample, which is not secret
 		if tried == sample {
 			break
 		}

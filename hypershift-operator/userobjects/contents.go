@@ -57,7 +57,7 @@ func validateSSHKey(text []byte) error {
 			return errors.New("it is not a public key: write it like ssh-ed25519 AAAA... comment")
 		}
 		key, err := base64.StdEncoding.DecodeString(string(fields[1]))
-		if err != nil || len(key) < 4 || uint64(len(key)-4) < uint64(binary.BigEndian.Uint32(key)) || !bytes.Equal(key[4:4+binary.BigEndian.Uint32(key)], fields[0]) {
+		if err != nil || len(key) < 4 || uint64(len(key)) < 4+uint64(binary.BigEndian.Uint32(key)) || !bytes.Equal(key[4:4+binary.BigEndian.Uint32(key)], fields[0]) {
 			return errors.New("it is not a public key: write it like ssh-ed25519 AAAA... comment")
 		}
 	}

@@ -71,13 +71,13 @@ func (s *Shared) parts(v reflect.Value) uint64 {
 			return 1
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return uint64(v.Int())
+		return uint64(v.Int()) //nolint:gosec // a part of a hash
 	case reflect.Pointer:
 		if !v.IsNil() {
 			return and(1, s.parts(v.Elem()))
 		}
 	case reflect.Struct:
-		hash := uint64(v.NumField())
+		hash := uint64(v.NumField()) //nolint:gosec // a part of a hash
 		for i := range v.NumField() {
 			if f := v.Field(i); f.CanSet() {
 				hash = and(hash, s.share(f))
@@ -85,7 +85,7 @@ func (s *Shared) parts(v reflect.Value) uint64 {
 		}
 		return hash
 	case reflect.Slice:
-		hash := uint64(v.Len())
+		hash := uint64(v.Len()) //nolint:gosec // a part of a hash
 		for i := 0; i < v.Len() && !isBytes(v.Type()); i++ {
 			hash = and(hash, s.share(v.Index(i)))
 		}

@@ -187,7 +187,7 @@ func (h Helm) Run(ctx context.Context, text []byte, args ...string) (err error) 
 		all = append(all, "--values", file)
 	}
 	all = append(all, args[2:]...)
-	cmd := exec.CommandContext(ctx, program, all...)
+	cmd := exec.CommandContext(ctx, program, all...) //nolint:gosec // helm, for the user of the command line
 	cmd.Stdout, cmd.Stderr = h.Out, h.Err
 	cmd.Env = append(os.Environ(), h.Environment...)
 	if err := cmd.Run(); err != nil {

@@ -132,7 +132,7 @@ func (b *backoff) delay() time.Duration {
 		d = min(d, b.e.FirstDelay<<b.attempts)
 	}
 	b.attempts++
-	return d/2 + rand.N(d/2+1)
+	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter, which is not secret
 }
 
 func (b *backoff) elapsed() time.Duration { return b.e.Clock.Since(b.began) }

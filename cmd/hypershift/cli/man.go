@@ -45,13 +45,13 @@ func newMan(env operation.Environment) *cobra.Command {
 
 func writeManual(env operation.Environment, root *cobra.Command, directory string) error {
 	directory = filepath.Join(directory, "man1")
-	if err := os.MkdirAll(directory, 0o755); err != nil {
+	if err := os.MkdirAll(directory, 0o755); err != nil { //nolint:gosec // every user may read the manual
 		return fmt.Errorf("creating --output-dir: %w", err)
 	}
 	root.InitDefaultCompletionCmd()
 	pages := 0
 	for _, c := range allCommands(root) {
-		if err := os.WriteFile(filepath.Join(directory, manName(c)+".1"), []byte(manPage(c)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(directory, manName(c)+".1"), []byte(manPage(c)), 0o644); err != nil { //nolint:gosec // every user may read the manual
 			return fmt.Errorf("writing a page: %w", err)
 		}
 		pages++

@@ -199,7 +199,7 @@ func (o *createOptions) print(env operation.Environment, np *hyperv1.NodePool) e
 		_, err := env.Out.Write(text)
 		return err
 	}
-	if err := os.WriteFile(o.renderInto, text, 0o644); err != nil {
+	if err := os.WriteFile(o.renderInto, text, 0o644); err != nil { //nolint:gosec // a manifest without secrets
 		return fmt.Errorf("writing --render-into: %w", err)
 	}
 	fmt.Fprintf(env.Err, "wrote %s\n", o.renderInto)

@@ -364,7 +364,7 @@ func Result(env Environment, path string, v any) error {
 	if path == "" {
 		return WriteJSON(env.Out, v)
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644) //nolint:gosec // ids of resources, without secrets
 	if err != nil {
 		return fmt.Errorf("writing --output-file: %w", err)
 	}

@@ -15,8 +15,8 @@ import (
 // Keys of a Secret with credentials. They are those of other hypershift command lines.
 const (
 	accessKeyID     = "aws_access_key_id"
-	secretAccessKey = "aws_secret_access_key" //nolint:gosec // the name of a key
-	sessionToken    = "aws_session_token"     //nolint:gosec // the name of a key
+	secretAccessKey = "aws_secret_access_key"
+	sessionToken    = "aws_session_token"
 )
 
 // secretCredentials returns the credentials in a Secret, as NAMESPACE/NAME.

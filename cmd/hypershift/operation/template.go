@@ -62,7 +62,7 @@ func (t *Template) Write(env Environment, d awstemplate.Document) error {
 		}
 		return nil
 	}
-	if err := os.WriteFile(t.file, text, 0o644); err != nil {
+	if err := os.WriteFile(t.file, text, 0o644); err != nil { //nolint:gosec // a template without secrets
 		return fmt.Errorf("writing --render-into: %w", err)
 	}
 	fmt.Fprintf(env.Err, "wrote %s\n", t.file)

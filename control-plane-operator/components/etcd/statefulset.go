@@ -55,7 +55,7 @@ func needsMemberContainer(env *target.ControlPlane) bool {
 
 func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 	cluster := etcd.Of(env.HCP)
-	s.Spec.Replicas = ptr.To(int32(cluster.Size))
+	s.Spec.Replicas = ptr.To(int32(cluster.Size)) //nolint:gosec // 1 or 3 members
 	claim := &s.Spec.VolumeClaimTemplates[0].Spec
 	claim.StorageClassName = volume(env.HCP).StorageClassName
 	claim.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: volumeSize(env.HCP)}

@@ -157,7 +157,7 @@ func kmsMinter(env *target.ControlPlane, spec hyperv1.AWSKMSSpec) corev1.Contain
 }
 
 func kmsPlugin(spec hyperv1.AWSKMSSpec, key string, health int, sockets corev1.VolumeMount) corev1.Container {
-	port := intstr.FromInt32(int32(health))
+	port := intstr.FromInt32(int32(health)) //nolint:gosec // a port
 	return corev1.Container{
 		Name:  kmsName(key),
 		Image: kmsImage,

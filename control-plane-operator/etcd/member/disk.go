@@ -70,7 +70,7 @@ func (d Disk) Common() (string, error) {
 
 // WriteConfig writes the configuration of this member.
 func (d Disk) WriteConfig(text string) error {
-	if err := os.WriteFile(d.ConfigFile, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(d.ConfigFile, []byte(text), 0o644); err != nil { //nolint:gosec // without secrets; etcd may run as another user
 		return fmt.Errorf("writing the configuration of the member: %w", err)
 	}
 	return nil

@@ -105,7 +105,7 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	if want != "" && want != got {
 		return fmt.Errorf("the snapshot at %s has the SHA-256 checksum %s, but %s is expected: it is not used", src, got, want)
 	}
-	if err := errors.Join(os.Rename(part, f.File), os.WriteFile(f.ChecksumFile, []byte(got), 0o644)); err != nil {
+	if err := errors.Join(os.Rename(part, f.File), os.WriteFile(f.ChecksumFile, []byte(got), 0o644)); err != nil { //nolint:gosec // the next container reads it, and may run as another user
 		return fmt.Errorf("putting the snapshot in place: %w", err)
 	}
 	logr.FromContextOrDiscard(ctx).Info("Fetched the snapshot", "from", src.String(), "sha256", got, "expected", want != "")
@@ -120,7 +120,7 @@ func (f *Fetcher) copyUnpacker() error {
 		return fmt.Errorf("reading the program that unpacks the snapshot: %w", err)
 	}
 	to := filepath.Join(filepath.Dir(f.File), filepath.Base(f.Unpacker))
-	if err := errors.Join(os.WriteFile(to+".part", program, 0o755), os.Rename(to+".part", to)); err != nil {
+	if err := errors.Join(os.WriteFile(to+".part", program, 0o755), os.Rename(to+".part", to)); err != nil { //nolint:gosec // the next container runs it, and may run as another user
 		return fmt.Errorf("copying the program that unpacks the snapshot: %w", err)
 	}
 	return nil

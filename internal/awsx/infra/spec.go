@@ -165,7 +165,7 @@ func (s Spec) dhcpDomain() string {
 // subnet returns the i-th /20 of the public or the private half of the VPC.
 func (s Spec) subnet(i int, private bool) string {
 	address := s.VPCCIDR.Addr().As4()
-	n := binary.BigEndian.Uint32(address[:]) + uint32(i)<<12
+	n := binary.BigEndian.Uint32(address[:]) + uint32(i)<<12 //nolint:gosec // the number of a zone
 	if private {
 		n += 128 << 8
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/golangci/golangci-lint/v2/pkg/golinters/errcheck"
 	"github.com/golangci/golangci-lint/v2/pkg/golinters/errorlint"
 	"github.com/golangci/golangci-lint/v2/pkg/golinters/forbidigo"
+	"github.com/golangci/golangci-lint/v2/pkg/golinters/gosec"
 	"github.com/golangci/golangci-lint/v2/pkg/golinters/govet"
 	"github.com/golangci/golangci-lint/v2/pkg/golinters/importas"
 	"github.com/golangci/golangci-lint/v2/pkg/golinters/ineffassign"
@@ -50,6 +51,7 @@ func (LinterBuilder) Build(cfg *config.Config) ([]*linter.Config, error) {
 		linter.NewConfig(errcheck.New(&settings.Errcheck)),
 		linter.NewConfig(errorlint.New(&settings.ErrorLint)).WithAutoFix(),
 		linter.NewConfig(forbidigo.New(&settings.Forbidigo)),
+		linter.NewConfig(gosec.New(&settings.Gosec)),
 		linter.NewConfig(govet.New(&settings.Govet)).WithAutoFix(),
 		linter.NewConfig(importas.New(&settings.ImportAs)).WithAutoFix(),
 		linter.NewConfig(loggercheck.New(&settings.LoggerCheck)),

@@ -36,7 +36,7 @@ func TestLabOfAFailedDemoIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for script, want := range map[string]string{"#!/bin/sh\n[ \"$1 $HOME\" = 'down /cold' ]\n": "", "#!/bin/sh\necho busy; exit 1\n": "busy"} {
-		if err := os.WriteFile(filepath.Join(checkout, "bin", "lab"), []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(checkout, "bin", "lab"), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		err := removeLab(t.Context(), checkout, []string{"HOME=/cold"})

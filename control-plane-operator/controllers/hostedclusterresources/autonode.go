@@ -72,7 +72,7 @@ func readNodeClaim(obj *unstructured.Unstructured) nodeClaim {
 // count returns a number for a status field, which is not negative. Administrators of the hosted cluster can write any capacity into a
 // NodeClaim: a number that overflows would make the whole status invalid.
 func count(n int64) int32 {
-	return int32(min(max(n, 0), math.MaxInt32)) //nolint:gosec // limited
+	return int32(min(max(n, 0), math.MaxInt32))
 }
 
 // findNodeClaims reads the nodes on demand. A cluster without the kinds of Karpenter has none.

@@ -71,7 +71,7 @@ func CheckDisk(dir string, gib uint64) error {
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return fmt.Errorf("looking for free disk in %s: %w", dir, err)
 	}
-	free := fs.Bavail * uint64(fs.Bsize) >> 30
+	free := fs.Bavail * uint64(fs.Bsize) >> 30 //nolint:gosec // the size of a block
 	if free < gib {
 		return fmt.Errorf("%s has %d GiB of free disk, and about %d GiB are needed: free some, or set HYPERSHIFT_CACHE, GOCACHE and GOMODCACHE to a larger disk", dir, free, gib)
 	}

@@ -119,7 +119,7 @@ func (s store) build(ctx context.Context, r recipe, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(unfinished)
-	if err := os.Chmod(unfinished, 0o755); err != nil { //nolint:gosec // the root must be readable by users of the machine
+	if err := os.Chmod(unfinished, 0o755); err != nil {
 		return err
 	}
 	root := filepath.Join(unfinished, "root")

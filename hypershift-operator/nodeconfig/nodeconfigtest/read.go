@@ -58,7 +58,7 @@ func Read(userData []byte) (*Node, error) {
 		if n.Files[f.Path], err = unpack(f.Contents); err != nil {
 			return nil, fmt.Errorf("unpacking %s: %w", f.Path, err)
 		}
-		n.Modes[f.Path] = os.FileMode(ptr.Deref(f.Mode, 0o644)) //nolint:gosec // Ignition has checked it
+		n.Modes[f.Path] = os.FileMode(ptr.Deref(f.Mode, 0o644))
 	}
 	for _, u := range c.Systemd.Units {
 		n.Units[u.Name] = ptr.Deref(u.Contents, "")

@@ -85,7 +85,7 @@ func (a *agent) installImage(root string) error {
 			return err
 		}
 		// Temporary files, which write renames, are readable by their owner only.
-		if err := os.Chmod(in(path), 0o644); err != nil { //nolint:gosec // every user of the machine may read them
+		if err := os.Chmod(in(path), 0o644); err != nil {
 			return fmt.Errorf("installing the image: %w", err)
 		}
 	}

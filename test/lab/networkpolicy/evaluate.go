@@ -222,10 +222,10 @@ func (e *evaluation) ports(ports []networkingv1.NetworkPolicyPort) []Port {
 			read.Name = port.Port.StrVal
 			e.name(NamedPort{read.Protocol, read.Name})
 		default:
-			read.First = uint16(port.Port.IntVal) //nolint:gosec // the API server accepts 1 to 65535
+			read.First = uint16(port.Port.IntVal)
 			read.Last = read.First
 			if port.EndPort != nil {
-				read.Last = uint16(*port.EndPort) //nolint:gosec // as above
+				read.Last = uint16(*port.EndPort)
 			}
 		}
 		all = append(all, read)
@@ -263,7 +263,7 @@ func numbers(p *corev1.Pod, port NamedPort) []uint16 {
 		for _, declared := range c.Ports {
 			protocol := cmp.Or(declared.Protocol, corev1.ProtocolTCP)
 			if declared.Name == port.Name && protocol == port.Protocol {
-				all = append(all, uint16(declared.ContainerPort)) //nolint:gosec // the API server accepts 1 to 65535
+				all = append(all, uint16(declared.ContainerPort))
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func (s *servers) start(ctx context.Context, health string, spec process.Spec) e
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// Their serving certificates are self-signed, or for other names; these are connections to child processes.
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
 	if err := p.Ready(ctx, client, health); err != nil {
 		return fmt.Errorf("starting the lab: %w", err)

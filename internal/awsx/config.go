@@ -40,6 +40,8 @@ type Options struct {
 	Middleware []func(*middleware.Stack) error
 	// Timeout is of one attempt of a call; the default is 15 seconds.
 	Timeout time.Duration
+	// Clock measures the age of credentials; the default is the real one.
+	Clock clock.PassiveClock
 }
 
 // WebIdentity is a role that trusts the tokens of a hosted cluster's issuer.
@@ -106,16 +108,19 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 	// The SDK would make the client that fetches credentials before it knows
 	// of a custom endpoint, so we make it, from the finished configuration.
 	if w := opts.WebIdentity; w != nil {
-		cfg.Credentials = aws.NewCredentialsCache(w.provider(ctx, sts.NewFromConfig(cfg)))
+		if opts.Clock == nil {
+			opts.Clock = clock.RealClock{}
+		}
+		withRenewal(&cfg, opts.Clock, w.provider(ctx, sts.NewFromConfig(cfg)))
 	}
 	return cfg, nil
 }
 
 // AssumeRole returns cfg with the credentials of a role that the identity of cfg
 // assumes, for resources of another account.
-func AssumeRole(cfg aws.Config, roleARN string) aws.Config {
+func AssumeRole(cfg aws.Config, c clock.PassiveClock, roleARN string) aws.Config {
 	assumed := cfg.Copy()
-	assumed.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), roleARN))
+	withRenewal(&assumed, c, stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), roleARN))
 	return assumed
 }
 

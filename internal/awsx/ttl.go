@@ -53,6 +53,11 @@ const (
 	// resync renew the proof, so that no call is made for it alone. Default of a flag.
 	IdentityTTL = 45 * time.Minute
 
+	// RefusedCredentialsAge is the age from which credentials are replaced after AWS
+	// has refused a call with them. Younger ones would be no different. A role without
+	// a permission takes one call of STS in this time.
+	RefusedCredentialsAge = 5 * time.Minute
+
 	// IsolatedRolesTTL is how long the check lasts that the roles of a cluster trust
 	// no service account. A trust policy changes rarely, and the check takes a call of
 	// STS for each role, two for one that is exposed.

@@ -20,6 +20,7 @@ type identity struct {
 	role    string // without path; empty for the account itself
 	arn     string // as GetCallerIdentity says it
 	expired bool
+	revoked bool
 }
 
 // principal is the ARN that other accounts name to let this identity in. Sessions
@@ -72,7 +73,7 @@ func (c *Cloud) issue(account, role, session string) string {
 		if n > 0 {
 			k = fmt.Sprintf("%s.%d", key, n)
 		}
-		if old := c.keys[k]; old == nil || !old.expired {
+		if old := c.keys[k]; old == nil || !old.expired && !old.revoked {
 			c.keys[k] = i
 			return k
 		}
@@ -88,6 +89,18 @@ func (a *Account) ExpireCredentials(role string) {
 	for _, i := range a.cloud.keys {
 		if i.account == a.id && i.role == role {
 			i.expired = true
+		}
+	}
+}
+
+// RevokeSessions denies all calls of the sessions of the role so far, as the policy
+// AWSRevokeOlderSessions of IAM does. New sessions are not concerned.
+func (a *Account) RevokeSessions(role string) {
+	a.cloud.mu.Lock()
+	defer a.cloud.mu.Unlock()
+	for _, i := range a.cloud.keys {
+		if i.account == a.id && i.role == role {
+			i.revoked = true
 		}
 	}
 }
@@ -119,6 +132,8 @@ func (c *Cloud) authenticate(op *operation, key string) (*identity, error) {
 		return &identity{}, refused(http.StatusForbidden, "InvalidClientTokenId", "The security token included in the request is invalid.")
 	case who.expired:
 		return who, expired(op.service)
+	case who.revoked && op.name != "GetCallerIdentity": // which needs no permission
+		return who, Denied.answer(op.service, &request{identity: who, operation: op.name})
 	}
 	return who, nil
 }

@@ -24,8 +24,8 @@ const sharedVPC = "333333333333"
 // cluster's key, checked against the documents in S3, is worth a role in the
 // customer's account, and that role is worth one in the account of the shared VPC.
 func TestSessions(t *testing.T) {
-	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	cloud := fakeaws.New(clock).FailOn(t)
+	now := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	cloud := fakeaws.New(now).FailOn(t)
 	const issuer = "https://oidc.s3.us-east-1.amazonaws.com/demo"
 	role := cloud.Account(consumer).AddRole(fakeaws.Role{Name: "cpo", Path: "/hypershift/", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: []string{"sub"}}}})
 	shared := cloud.Account(sharedVPC).AddRole(fakeaws.Role{Name: "shared", Trusts: []fakeaws.Trust{{Principals: []string{"arn:aws:iam::" + consumer + ":role/cpo"}}}})
@@ -33,7 +33,7 @@ func TestSessions(t *testing.T) {
 
 	key, public, err := webidentity.GenerateKey()
 	must(t, err)
-	signer, err := webidentity.NewSigner(key, issuer, clock)
+	signer, err := webidentity.NewSigner(key, issuer, now)
 	must(t, err)
 	who := func(chained string) (string, string) {
 		cfg, err := awsx.NewConfig(t.Context(), awsx.Options{
@@ -45,7 +45,7 @@ func TestSessions(t *testing.T) {
 		})
 		must(t, err)
 		if chained != "" {
-			cfg = awsx.AssumeRole(cfg, chained)
+			cfg = awsx.AssumeRole(cfg, now, chained)
 		}
 		out, err := awsx.STS(cfg).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
 		if err != nil {

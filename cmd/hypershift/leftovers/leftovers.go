@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
@@ -238,7 +239,7 @@ func (o *options) accounts(ctx context.Context, env operation.Environment) ([]ac
 		if err != nil {
 			return nil, err
 		}
-		sessions = append(sessions, awsx.AssumeRole(cfg, o.managementRole))
+		sessions = append(sessions, awsx.AssumeRole(cfg, clock.RealClock{}, o.managementRole))
 	}
 	var all []account
 	for _, cfg := range sessions {

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
@@ -124,7 +125,7 @@ func (s *Session) Config(ctx context.Context, env Environment) (aws.Config, erro
 		cfg.Credentials = aws.NewCredentialsCache(provider)
 	}
 	if s.RoleARN != "" {
-		cfg = awsx.AssumeRole(cfg, s.RoleARN)
+		cfg = awsx.AssumeRole(cfg, clock.RealClock{}, s.RoleARN)
 	}
 	return awsgraph.Limited(cfg), nil
 }

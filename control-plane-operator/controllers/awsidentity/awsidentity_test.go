@@ -282,6 +282,41 @@ func TestTheFirstCallIsLeftToOthers(t *testing.T) {
 	})
 }
 
+// AWS refuses the sessions of a deleted role at once. The next call of another controller then shows that the role is lost. Without
+// it, a deletion would wait for the end of the session, or of the interval, before anything is reported as left behind.
+func TestADeletedRoleIsNoticedWhileItsSessionWouldLast(t *testing.T) {
+	for name, end := range map[string]func(*fakeaws.Account, string){
+		"AWS does not accept the session": (*fakeaws.Account).ExpireCredentials,
+		"AWS denies all that it does":     (*fakeaws.Account).RevokeSessions,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pass := w.start()
+			s, err := w.sessions.For(t.Context(), w.target())
+			w.Must(err)
+			call := func() error {
+				_, err := awsx.EC2(s.Config).DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{})
+				return err
+			}
+			w.Must(call())
+			w.Must(pass(t.Context()))
+			w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+
+			w.theirs.RemoveRole("demo-cpo")
+			end(w.theirs, "demo-cpo")
+			w.Clock.Step(awsx.RefusedCredentialsAge)
+			for range 2 { // the first call is refused, the second one takes a new session
+				w.Clock.Step(time.Second)
+				if err := call(); err == nil {
+					t.Fatal("a session of a deleted role works")
+				}
+				w.Must(pass(t.Context()))
+			}
+			w.wants(metav1.ConditionFalse, hyperv1.InvalidIAMRoleReason, "AssumeRoleWithWebIdentity", "AccessDenied")
+		})
+	}
+}
+
 // AWS may misbehave for a while: the world is the same in the end.
 func TestTrialUnderFaults(t *testing.T) {
 	for name, f := range map[string]fakeaws.Fault{

@@ -439,3 +439,30 @@ func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 		t.Errorf("left:\n%s", now)
 	}
 }
+
+// AWS refuses the sessions of a deleted role at once. If the role exists again, also with the same name, the deletion takes a new
+// session, and does not wait for the end of the old one.
+func TestDeletionWithASessionThatAWSRefuses(t *testing.T) {
+	for name, refuse := range map[string]func(*testEnv){
+		"the role was created again": func(w *testEnv) { w.theirs.ExpireCredentials("demo-cpo") },
+		"the sessions were revoked":  func(w *testEnv) { w.theirs.RevokeSessions("demo-cpo") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTestEnv(t)
+			w.start()
+			w.run(time.Hour)
+			w.isReady()
+			refuse(w)
+			w.Must(w.delete(t.Context()))
+			w.runPasses(3 * enough)
+			if left := w.list(t.Context()); len(left) > 0 {
+				t.Errorf("still there: %+v", left[0].Status.Conditions)
+			}
+			for _, what := range []string{" endpoint(", " group(demo-x", "CNAME"} {
+				if left := w.inAWS(what); len(left) > 0 {
+					t.Errorf("left in AWS: %v", left)
+				}
+			}
+		})
+	}
+}

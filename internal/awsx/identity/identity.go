@@ -157,11 +157,12 @@ func (s *Sessions) config(ctx context.Context, target Target) (aws.Config, error
 		if err != nil {
 			return aws.Config{}, err
 		}
-		return awsx.AssumeRole(base.Config, target.AssumeRoleARN), nil
+		return awsx.AssumeRole(base.Config, s.opts.Clock, target.AssumeRoleARN), nil
 	}
 	return awsx.NewConfig(ctx, awsx.Options{
 		Region:      target.Region,
 		WebIdentity: s.webIdentity(target),
+		Clock:       s.opts.Clock,
 		Middleware:  append([]func(*middleware.Stack) error{s.recordOutcomes(target)}, s.opts.Middleware...),
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,7 +43,7 @@ func (m Manager) DeleteMachines(ctx context.Context, plane controlplane.Namespac
 // OrphanMachines removes the finalizers of machines that are being deleted and that
 // nothing can delete. Unless Cluster API itself is gone, that is true for the
 // provider's part only, and Cluster API deletes the rest. record is called for each
-// instance before that.
+// instance before that, except for those that are terminated: nothing is left of them.
 func (m Manager) OrphanMachines(ctx context.Context, plane controlplane.Namespace, clusterAPIGone bool, record func(machine *infrav1.AWSMachine, instance string) error) error {
 	kinds := machineKinds()
 	if !clusterAPIGone {
@@ -52,7 +53,7 @@ func (m Manager) OrphanMachines(ctx context.Context, plane controlplane.Namespac
 		if obj.GetDeletionTimestamp().IsZero() {
 			return nil
 		}
-		if machine, ok := obj.(*infrav1.AWSMachine); ok && machine.Spec.InstanceID != nil {
+		if machine, ok := obj.(*infrav1.AWSMachine); ok && machine.Spec.InstanceID != nil && ptr.Deref(machine.Status.InstanceState, "") != infrav1.InstanceStateTerminated {
 			if err := record(machine, *machine.Spec.InstanceID); err != nil {
 				return err
 			}

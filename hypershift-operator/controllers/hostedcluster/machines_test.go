@@ -318,6 +318,45 @@ func TestMachinesThatCannotBeDeletedAreRecorded(t *testing.T) {
 	}
 }
 
+// The AWS provider of Cluster API does not delete the AWSMachine of a terminated instance without credentials.
+func TestATerminatedInstanceIsNotRecordedAsLeft(t *testing.T) {
+	w := newTestEnv(t)
+	w.change(t, func(hc *hyperv1.HostedCluster) {
+		hc.Annotations = map[string]string{hyperv1.DestroyGracePeriodAnnotation: "24h"}
+	})
+	pass := w.start()
+	w.run(t, pass, 10)
+	machine := &infrav1.AWSMachine{}
+	if !w.has(t, machine, "workers-1") {
+		t.Fatal("there is no machine")
+	}
+	machine.Status.InstanceState = ptr.To(infrav1.InstanceStateTerminated)
+	if err := w.Admin().Update(t.Context(), machine); err != nil {
+		t.Fatal(err)
+	}
+	w.stuck = true
+	w.identity(t, metav1.ConditionFalse)
+	w.remove(t, privateCluster())
+	w.run(t, pass, 3)
+	if !w.has(t, machine, "workers-1") {
+		t.Error("the machine is gone before the credentials had a chance to be repaired")
+	}
+	w.clock.Step(orphanAfter)
+	w.run(t, pass, 2)
+	if w.has(t, machine, "workers-1") {
+		t.Error("the machine still exists")
+	}
+	hc, err := w.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range hc.Status.LeftBehind {
+		if left.ID == "i-1" {
+			t.Errorf("the status lists %+v, which is terminated", left)
+		}
+	}
+}
+
 // podsOf are the pods that this operator runs for a cluster.
 func podsOf(t *testing.T, r *Reconciler, s *scope) []corev1.PodSpec {
 	t.Helper()

@@ -83,6 +83,17 @@ func TestHostedClusterErrorsNameTheReasonAndTheChange(t *testing.T) {
 			},
 			reason: hyperv1.UnsupportedPublishingReason, says: []string{"a.example.com to Konnectivity and Ignition"},
 		},
+		"a host name that DNS cannot have": {
+			change: func(hc *hyperv1.HostedCluster) {
+				publish(hc, hyperv1.Konnectivity, hyperv1.Route, strings.Repeat("k", 64)+".example.com")
+			},
+			reason: hyperv1.UnsupportedPublishingReason, says: []string{"publishes Konnectivity as kkk", "has 64 characters, and a label of a host name may have 63"},
+		},
+		"the longest host name": {
+			change: func(hc *hyperv1.HostedCluster) {
+				publish(hc, hyperv1.Konnectivity, hyperv1.Route, strings.Repeat("k", 63)+".example.com")
+			},
+		},
 		"a router that cannot tell the API server from the rest": {
 			change: func(hc *hyperv1.HostedCluster) {
 				publish(hc, hyperv1.APIServer, hyperv1.Route, "")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -17,7 +18,7 @@ var servicesPath = spec.Child("services")
 func services(hc *hyperv1.HostedCluster) field.ErrorList {
 	s := hc.Spec.DeepCopy()
 	s.Services = routes.WithHosts(hc.Name, &hc.Spec, false)
-	errs := append(uniqueServices(s.Services), nodePorts(s.Services, s.Networking)...)
+	errs := slices.Concat(uniqueServices(s.Services), hostLabels(s.Services), nodePorts(s.Services, s.Networking))
 	if s.Platform.Type == hyperv1.AWSPlatform {
 		return append(errs, awsServices(s)...)
 	}
@@ -48,6 +49,22 @@ func uniqueServices(list []hyperv1.ServicePublishingStrategyMapping) field.Error
 	for _, port := range sortedKeys(ports) {
 		if users := ports[port]; len(users) > 1 {
 			errs = append(errs, publishing.duplicate(servicesPath, port, "spec.services gives node port %d to %s: give each its own, or none to have one chosen", port, strings.Join(users, " and ")))
+		}
+	}
+	return errs
+}
+
+// hostLabels rejects a host name that DNS cannot have. Names with dns.baseDomain contain the name of the cluster. One record that Route 53 refuses
+// can hold up the records of other clusters.
+func hostLabels(list []hyperv1.ServicePublishingStrategyMapping) field.ErrorList {
+	var errs field.ErrorList
+	for i, svc := range list {
+		host := svc.ServicePublishingStrategy.Hostname()
+		for label := range strings.SplitSeq(host, ".") {
+			if len(label) > utilvalidation.DNS1123LabelMaxLength {
+				errs = append(errs, publishing.invalid(servicesPath.Index(i), host, "spec.services publishes %s as %s: %s has %d characters, and a label of a host name may have %d: set a shorter hostname",
+					svc.Service, host, label, len(label), utilvalidation.DNS1123LabelMaxLength))
+			}
 		}
 	}
 	return errs

@@ -55,6 +55,7 @@ func TestSteadyStateHasNoWrites(t *testing.T) {
 		"hosts that are addresses":   {services("172.31.0.0/16"), Facts{API: target.Host{Name: "2001:DB8:0::7", Port: 6443}, Konnectivity: target.Host{Name: "10.1.2.3"}}},
 		"no hosts yet":               {services("172.31.0.0/16"), Facts{}},
 		"certificates of an hour":    {annotated(hyperv1.CertificateValidityAnnotation, "1h"), reachable},
+		"an early renewal":           {annotated(hyperv1.CertificateRenewalAnnotation, "0.9"), reachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestEnv(t, c.change)

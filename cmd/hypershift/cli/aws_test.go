@@ -107,7 +107,7 @@ func newAccount(t *testing.T) *user {
 	u := &user{t: t, account: emulator.Account(t)}
 	u.env = operation.Environment{
 		In: strings.NewReader(""), Out: &u.out, Err: &u.err, Clock: clock.RealClock{}, StateHome: t.TempDir(),
-		ConsistencyWindow: 300 * time.Millisecond, Timeout: time.Minute, Middleware: []func(*middleware.Stack) error{u.observe},
+		ConsistencyWindow: 500 * time.Millisecond, Timeout: time.Minute, Middleware: []func(*middleware.Stack) error{u.observe},
 	}
 	err := emulator.Given(t.Context(), u.account, func() error {
 		_, err := route53.NewFromConfig(emulator.Config(u.account)).CreateHostedZone(t.Context(), &route53.CreateHostedZoneInput{

@@ -166,11 +166,11 @@ func accountIsChecked(t *testing.T, m *managementCluster, u *user) {
 	if code := u.run(inZones(threeZones, "--ignore-failed-checks", "--plan", "--auto-node")...); code != cli.Changes ||
 		!strings.Contains(u.err.String(), "warning: Elastic IP addresses") || !strings.Contains(u.err.String(), "create-service-linked-role --aws-service-name spot.amazonaws.com") {
 		t.Errorf("exit code %d\n%s", code, u.err.String())
-	}	// The plan of a whole cluster fits a page.
+	}
+	// The plan of a whole cluster fits a page.
 	if lines := strings.Count(u.out.String(), "\n"); lines > 80 {
 		t.Errorf("the plan has %d lines:\n%s", lines, u.out.String())
 	}
-
 }
 
 // The simulation finds what no dry run has: calls that need the id of a resource, and those of IAM.

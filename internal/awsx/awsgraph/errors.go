@@ -68,6 +68,11 @@ type NotReadyError struct{ Reason string }
 
 func (e *NotReadyError) Error() string { return e.Reason }
 
+// NotListedError is returned if AWS does not list something that exists: its lists are some seconds late.
+type NotListedError struct{ What string }
+
+func (e *NotListedError) Error() string { return "AWS does not list " + e.What }
+
 // Classify returns what an error of AWS means for the next attempt.
 func Classify(err error) resourcegraph.Class {
 	var exists *ExistsError
@@ -77,6 +82,10 @@ func Classify(err error) resourcegraph.Class {
 	var notReady *NotReadyError
 	if errors.As(err, &notReady) {
 		return resourcegraph.Throttled
+	}
+	var notListed *NotListedError
+	if errors.As(err, &notListed) {
+		return resourcegraph.Inconsistent
 	}
 	// AWS refuses to release an address with this code until the NAT gateway that had it is completely gone.
 	if awsx.Code(err) == "AuthFailure" && operation(err) == "ReleaseAddress" {

@@ -43,6 +43,7 @@ func TestClassesOfErrors(t *testing.T) {
 		"an address of an instance that is being terminated":      {answer("RunInstances", "InvalidIPAddress.InUse", ""), resourcegraph.Throttled},
 		"too many calls":                           {answer("CreateVpc", "RequestLimitExceeded", ""), resourcegraph.Throttled},
 		"a quota":                                  {answer("CreateVpc", "VpcLimitExceeded", ""), resourcegraph.Fatal},
+		"what AWS does not list yet":               {&NotListedError{}, resourcegraph.Inconsistent},
 		"what AWS still prepares":                  {&NotReadyError{}, resourcegraph.Throttled},
 		"a resource share that is gone":            {answer("DeleteResourceShare", "UnknownResourceException", ""), resourcegraph.NotFound},
 		"a resource share of another organization": {answer("CreateResourceShare", "OperationNotPermittedException", ""), resourcegraph.Fatal},

@@ -2,7 +2,6 @@ package infra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -266,8 +265,6 @@ func mainAssociation(t types.RouteTable) string {
 	return ""
 }
 
-var errNoMainTable = errors.New("the VPC has no main route table")
-
 // makeMain replaces the main route table of a VPC.
 func (c *Cloud) makeMain(ctx context.Context, vpc, table string) (rg.Observed, error) {
 	mains, err := c.routeTables(ctx, []types.Filter{filter("vpc-id", vpc), filter("association.main", "true")})
@@ -275,7 +272,7 @@ func (c *Cloud) makeMain(ctx context.Context, vpc, table string) (rg.Observed, e
 		return rg.Observed{}, err
 	}
 	if len(mains) == 0 {
-		return rg.Observed{}, errNoMainTable
+		return rg.Observed{}, &awsgraph.NotListedError{What: "the main route table of the VPC"}
 	}
 	if tableID(mains[0]) == table {
 		return rg.Observed{ID: mainAssociation(mains[0])}, nil

@@ -25,6 +25,8 @@ from .patching import wrap
 _R = TypeVar("_R")
 
 _DEFAULT_DELAY = 0.3
+# AWS takes seconds. A trial that ends a process at each call would take them a hundred times.
+_DEFAULT_VISIBILITY = 0.1
 
 _INITIAL = {
     "endpoint.create": _DEFAULT_DELAY,
@@ -42,11 +44,11 @@ _INITIAL = {
     # How long Route 53 processes a change of records; other changes of the zone are refused meanwhile.
     "route53.processing": 0.02,
     # How long the former public access block of a bucket holds for policies.
-    "s3.publicAccess": _DEFAULT_DELAY,
+    "s3.publicAccess": _DEFAULT_VISIBILITY,
     # How long a new EC2 resource stays invisible to Describe calls.
-    "visibility": _DEFAULT_DELAY,
+    "visibility": _DEFAULT_VISIBILITY,
     # How long other requests and services do not find a new role, user or instance profile, or the role of a profile.
-    "iam.visibility": _DEFAULT_DELAY,
+    "iam.visibility": _DEFAULT_VISIBILITY,
 }
 
 delays: dict[str, float] = dict(_INITIAL)

@@ -20,7 +20,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// tenantAccess is what an administrator of the management cluster gives a tenant: a namespace, and the ClusterRole admin of Kubernetes in it.
+// tenantAccess is what an administrator of the management cluster gives a tenant: a namespace, and the ClusterRole admin of Kubernetes in it. Another
+// member of the team has view.
 const tenantAccess = `
 apiVersion: v1
 kind: Namespace
@@ -41,6 +42,21 @@ metadata:
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}
 subjects:
 - {kind: ServiceAccount, namespace: NAMESPACE, name: tenant}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  namespace: NAMESPACE
+  name: reader
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  namespace: NAMESPACE
+  name: reader
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects:
+- {kind: ServiceAccount, namespace: NAMESPACE, name: reader}
 `
 
 // TestTenant creates, describes, enters, dumps and deletes a private cluster as an administrator of one namespace of the management
@@ -94,6 +110,28 @@ func TestTenant(t *testing.T) {
 			if out, err := on.Kubectl(t.Context(), path, "", strings.Fields(command)...); (err == nil) != allowed {
 				t.Errorf("kubectl %s: %v\n%s", command, err, out)
 			}
+		}
+	})
+	t.Run("a user with view reads, and gets no administrator's kubeconfig", func(t *testing.T) {
+		reader := u.as(t, "reader")
+		for command, allowed := range map[string]bool{
+			"get clusters": true, "get nodepools --cluster " + u.name + " -o wide": true, "describe cluster " + u.name: true,
+			"create kubeconfig " + u.name + " --role viewer": true, "create kubeconfig " + u.name + " --role admin": false, "create kubeconfig " + u.name: false,
+			"get clusters -n clusters": false,
+		} {
+			out, err := reader.run(t.Context(), "", strings.Fields(command)...)
+			if (err == nil) != allowed || !allowed && !strings.Contains(out, "forbidden") {
+				t.Errorf("hypershift %s: %v\n%s", command, err, out)
+			}
+		}
+		for _, what := range []string{"delete hostedclusters", "patch nodepools", "get secrets"} {
+			if out, err := reader.kubectl(t.Context(), append([]string{"auth", "can-i"}, strings.Fields(what)...)...); err == nil || !strings.HasPrefix(strings.TrimSpace(out), "no") {
+				t.Errorf("the reader may %s: %s", what, out)
+			}
+		}
+		path := reader.forward(t, "viewer")
+		if out, err := on.Kubectl(t.Context(), path, "", "get", "nodes"); err != nil {
+			t.Errorf("%v\n%s", err, out)
 		}
 	})
 	t.Run("each kubeconfig is recorded", func(t *testing.T) {
@@ -154,30 +192,39 @@ func TestTenant(t *testing.T) {
 // becomeTenant gives the user a kubeconfig with the permissions of a tenant, and deletes the namespace at the end.
 func (u *commandLineUser) becomeTenant(namespace string) {
 	u.t.Helper()
-	must := func(err error) {
-		u.t.Helper()
-		if err != nil {
-			u.t.Fatal(err)
-		}
+	if _, err := on.Kubectl(u.t.Context(), on.Kubeconfig, strings.ReplaceAll(tenantAccess, "NAMESPACE", namespace), "apply", "-f", "-"); err != nil {
+		u.t.Fatal(err)
 	}
-	_, err := on.Kubectl(u.t.Context(), on.Kubeconfig, strings.ReplaceAll(tenantAccess, "NAMESPACE", namespace), "apply", "-f", "-")
-	must(err)
 	u.t.Cleanup(func() {
 		if out, err := on.Kubectl(context.WithoutCancel(u.t.Context()), on.Kubeconfig, "", "delete", "namespace", namespace, "--wait=false"); err != nil {
 			u.t.Errorf("%v\n%s", err, out)
 		}
 	})
-	token, err := on.Kubectl(u.t.Context(), on.Kubeconfig, "", "create", "token", "tenant", "-n", namespace, "--duration", "2h")
-	must(err)
-	config, err := clientcmd.LoadFromFile(on.Kubeconfig)
-	must(err)
-	current := config.Contexts[config.CurrentContext]
-	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{"tenant": {Token: strings.TrimSpace(token)}}
-	current.AuthInfo, current.Namespace = "tenant", namespace
-	path := filepath.Join(u.t.TempDir(), "tenant.kubeconfig")
-	must(clientcmd.WriteToFile(*config, path))
 	u.namespace = namespace
-	u.env = append(slices.DeleteFunc(slices.Clone(u.env), func(variable string) bool { return strings.HasPrefix(variable, "KUBECONFIG=") }), "KUBECONFIG="+path)
+	u.env = u.as(u.t, "tenant").env
+}
+
+// as returns the user with the permissions of a service account of the namespace.
+func (u *commandLineUser) as(t *testing.T, account string) *commandLineUser {
+	t.Helper()
+	token, err := on.Kubectl(t.Context(), on.Kubeconfig, "", "create", "token", account, "-n", u.namespace, "--duration", "2h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.LoadFromFile(on.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := config.Contexts[config.CurrentContext]
+	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{account: {Token: strings.TrimSpace(token)}}
+	current.AuthInfo, current.Namespace = account, u.namespace
+	path := filepath.Join(t.TempDir(), account+".kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	other := *u
+	other.env = append(slices.DeleteFunc(slices.Clone(u.env), func(variable string) bool { return strings.HasPrefix(variable, "KUBECONFIG=") }), "KUBECONFIG="+path)
+	return &other
 }
 
 // kubectl runs kubectl in the management cluster as the user.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
@@ -34,7 +33,7 @@ func (o *createOptions) print(env operation.Environment) error {
 		return err
 	}
 	// The Secrets are for the user alone.
-	if err := os.WriteFile(o.renderInto, text, 0o600); err != nil {
+	if err := operation.WritePrivate(o.renderInto, text); err != nil {
 		return fmt.Errorf("writing --render-into: %w", err)
 	}
 	fmt.Fprintf(env.Err, "wrote %s\n", o.renderInto)

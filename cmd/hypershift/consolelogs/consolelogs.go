@@ -82,7 +82,7 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 			continue
 		}
 		path := filepath.Join(o.dir, out.FileName())
-		if err := os.WriteFile(path, redactor.Text(out.Text), 0o600); err != nil {
+		if err := operation.WritePrivate(path, redactor.Text(out.Text)); err != nil {
 			return fmt.Errorf("writing the console of %s: %w", out.ID, err)
 		}
 		note := ""

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
@@ -190,7 +189,7 @@ func (o *options) write(env operation.Environment, config *clientcmdapi.Config) 
 		return err
 	}
 	// It has the key of the administrator.
-	if err := os.WriteFile(o.outputFile, text, 0o600); err != nil {
+	if err := operation.WritePrivate(o.outputFile, text); err != nil {
 		return fmt.Errorf("writing --output-file: %w", err)
 	}
 	fmt.Fprintf(env.Err, "wrote %s\n", o.outputFile)

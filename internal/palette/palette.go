@@ -15,10 +15,14 @@ func New(terminal bool, getenv func(string) string) Palette {
 	return Palette(terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb")
 }
 
-// Good, Warning and Bad colour text that has this meaning.
-func (p Palette) Good(text string) string    { return p.paint("32", text) }
+// Good colours text about what is as it should be.
+func (p Palette) Good(text string) string { return p.paint("32", text) }
+
+// Warning colours text about what may be wrong.
 func (p Palette) Warning(text string) string { return p.paint("33", text) }
-func (p Palette) Bad(text string) string     { return p.paint("31", text) }
+
+// Bad colours text about what is wrong.
+func (p Palette) Bad(text string) string { return p.paint("31", text) }
 
 func (p Palette) paint(code, text string) string {
 	if p == Plain || text == "" {

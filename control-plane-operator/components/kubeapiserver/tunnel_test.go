@@ -75,7 +75,7 @@ func (w *tunnel) startAgent(program, server string) {
 	port, err := strconv.Atoi(portOf(server))
 	w.must(err)
 	hosted := targettest.HostedCluster()
-	hosted.Konnectivity = target.FactOf(target.Host{Name: "localhost", Port: int32(port)}, nil) //nolint:gosec // it is a port
+	hosted.Konnectivity = target.FactOf(target.Host{Name: "localhost", Port: int32(port)}, nil)
 	hosted.KonnectivityCertificate = target.FactOf(w.env.Secrets[names.KonnectivityAgentCertificate].Data, nil)
 	objs, err := component.Render(konnectivityagent.Component, hosted)
 	w.must(err)
@@ -126,7 +126,7 @@ func (w *tunnel) addNode() {
 	node, err := w.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}, metav1.CreateOptions{})
 	w.must(err)
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
-	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(kubelet.Listener.Addr().(*net.TCPAddr).Port) //nolint:gosec // it is a port
+	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(kubelet.Listener.Addr().(*net.TCPAddr).Port)
 	_, err = w.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
 	w.must(err)
 	_, err = w.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})

@@ -99,7 +99,7 @@ func (t *planWriter) step(s *Step, indent string) {
 		line += " (" + s.Observed.ID + ")"
 	}
 	if s.Action == Create && !t.Verbose {
-		line += t.summary(s.Changes)
+		line += t.summary(s)
 	}
 	fmt.Fprintln(t.w, line)
 	if s.Reason != "" {
@@ -136,11 +136,11 @@ func (t *planWriter) sign(a Action) string {
 	}
 }
 
-// summary are the attributes of a new resource that are its own and known.
-func (t *planWriter) summary(changes []Change) string {
+// summary are the attributes of a new resource that are its own and known, without its name.
+func (t *planWriter) summary(s *Step) string {
 	var own []string
-	for _, c := range changes {
-		if c.New != "" && !slices.ContainsFunc(t.shared, func(s sharedAttribute) bool { return s.Change == c }) {
+	for _, c := range s.Changes {
+		if c.New != "" && c.New != s.Node.Name && !slices.ContainsFunc(t.shared, func(a sharedAttribute) bool { return a.Change == c }) {
 			own = append(own, c.Attribute+" "+shortened(c.New))
 		}
 	}

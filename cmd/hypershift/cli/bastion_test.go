@@ -195,6 +195,7 @@ func TestBastionNeedsAWayToSessionManager(t *testing.T) {
 		})
 		u.try(err)
 	}
+	u.settle()
 	u.must(createBastion()...)
 	u.checkBastion()
 }

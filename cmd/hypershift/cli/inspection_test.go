@@ -54,6 +54,7 @@ func (u *user) instance(made infra.Output, name string) string {
 	if err != nil {
 		u.t.Fatal(err)
 	}
+	u.settle()
 	return *out.Instances[0].InstanceId
 }
 

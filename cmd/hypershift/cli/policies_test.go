@@ -185,6 +185,7 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 	u.changeNetwork()
 	u.must(createInfra("us-east-1a,us-east-1b", as("create-infra")...)...)
 	for range 2 {
+		u.settle()
 		u.must(createBastion(as("create-bastion")...)...)
 		u.changeBastion()
 	}
@@ -262,13 +263,17 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 		t.Fatal(err)
 	}
 	used := map[string][]string{}
-	for _, call := range log {
+	for i, call := range log {
 		command := commands[call.Role]
 		if command == "" {
 			continue
 		}
 		used[command] = append(used[command], call.Permissions...)
-		if call.Outcome == "UnauthorizedOperation" || strings.HasPrefix(call.Outcome, "AccessDenied") {
+		// S3 denies a public policy until it knows that it is not blocked any more.
+		repeated := slices.ContainsFunc(log[i+1:], func(later awsemulator.Call) bool {
+			return later.Role == call.Role && later.Name() == call.Name() && later.Outcome == "ok"
+		})
+		if (call.Outcome == "UnauthorizedOperation" || strings.HasPrefix(call.Outcome, "AccessDenied")) && !repeated {
 			t.Errorf("%s may not call %s: %v", command, call.Name(), call.Params)
 		}
 	}

@@ -167,6 +167,9 @@ func accountIsChecked(t *testing.T, m *managementCluster, u *user) {
 		!strings.Contains(u.err.String(), "warning: Elastic IP addresses") || !strings.Contains(u.err.String(), "create-service-linked-role --aws-service-name spot.amazonaws.com") {
 		t.Errorf("exit code %d\n%s", code, u.err.String())
 	}
+	if !strings.Contains(u.out.String(), "the new resources cost about ") {
+		t.Errorf("the plan has no cost:\n%s", u.out.String())
+	}
 	// The plan of a whole cluster fits a page.
 	if lines := strings.Count(u.out.String(), "\n"); lines > 85 {
 		t.Errorf("the plan has %d lines:\n%s", lines, u.out.String())

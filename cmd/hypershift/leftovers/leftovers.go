@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -71,40 +70,16 @@ type result struct {
 	Region    string               `json:"region"`
 	Clusters  []cluster            `json:"clusters,omitempty"`
 	Resources []leftovers.Resource `json:"resources,omitempty"`
-	Cost      *cost                `json:"cost,omitempty"`
-}
-
-// cost is an estimate of what the resources cost in a month.
-type cost struct {
-	DollarsPerMonth float64 `json:"dollarsPerMonth"`
-	Prices          string  `json:"prices"`
-	// Without are the resources that are charged by their size.
-	Without []string `json:"without,omitempty"`
+	Cost      *listprices.Estimate                `json:"cost,omitempty"`
 }
 
 // costOf returns nil if the resources cost nothing.
-func costOf(resources []leftovers.Resource) (*cost, error) {
-	prices, err := listprices.Load()
-	if err != nil {
-		return nil, err
-	}
+func costOf(resources []leftovers.Resource) (*listprices.Estimate, error) {
 	counts := map[string]int{}
 	for _, r := range resources {
 		counts[r.Kind]++
 	}
-	c := &cost{Prices: fmt.Sprintf("list prices of %s on %s", prices.Region, prices.Date)}
-	if c.DollarsPerMonth, c.Without = prices.Month(counts); c.DollarsPerMonth == 0 && len(c.Without) == 0 {
-		return nil, nil
-	}
-	return c, nil
-}
-
-func (c *cost) String() string {
-	text := fmt.Sprintf("about %.0f dollars a month (%s, without data transfer)", c.DollarsPerMonth, c.Prices)
-	if len(c.Without) > 0 {
-		text += ", and " + strings.Join(c.Without, ", ") + " by their size"
-	}
-	return text
+	return listprices.EstimateOf(counts)
 }
 
 type cluster struct {

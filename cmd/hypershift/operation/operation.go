@@ -23,6 +23,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/listprices"
 	"github.com/hosted-control-planes/hypershift/internal/palette"
 	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
 )
@@ -339,13 +340,29 @@ type jsonStep struct {
 func (o *Options) print(env Environment, plan *rg.Plan) error {
 	if o.Output == "text" {
 		plan.Write(env.Out, rg.WriteOptions{Verbose: o.Verbose, Palette: env.Palette})
-		return nil
+		return o.printCost(env, plan)
 	}
 	steps := []jsonStep{}
 	for _, s := range plan.Steps() {
 		steps = append(steps, jsonStep{Action: s.Action, Kind: s.Node.Kind, Name: s.Node.Name, ID: s.Observed.ID, Changes: s.Changes})
 	}
 	return WriteJSON(env.Out, map[string]any{"steps": steps})
+}
+
+// printCost prints what the new resources of a plan cost, if they cost something.
+func (o *Options) printCost(env Environment, plan *rg.Plan) error {
+	created := map[string]int{}
+	for _, s := range plan.Steps() {
+		if s.Action == rg.Create {
+			created[s.Node.Kind]++
+		}
+	}
+	cost, err := listprices.EstimateOf(created)
+	if err != nil || cost == nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "the new resources cost %s\n", cost)
+	return nil
 }
 
 // WriteJSON writes a result.

@@ -66,3 +66,33 @@ func (p Prices) Month(counts map[string]int) (dollars float64, unpriced []string
 	}
 	return dollars, unpriced
 }
+
+// Estimate is what resources cost in a month.
+type Estimate struct {
+	DollarsPerMonth float64 `json:"dollarsPerMonth"`
+	// Prices are the region and the date of the prices.
+	Prices string `json:"prices"`
+	// Without are the resources that are charged by their size.
+	Without []string `json:"without,omitempty"`
+}
+
+// EstimateOf returns what resources cost, by the number of each kind, or nil if they cost nothing.
+func EstimateOf(counts map[string]int) (*Estimate, error) {
+	prices, err := Load()
+	if err != nil {
+		return nil, err
+	}
+	e := &Estimate{Prices: fmt.Sprintf("list prices of %s on %s", prices.Region, prices.Date)}
+	if e.DollarsPerMonth, e.Without = prices.Month(counts); e.DollarsPerMonth == 0 && len(e.Without) == 0 {
+		return nil, nil
+	}
+	return e, nil
+}
+
+func (e *Estimate) String() string {
+	text := fmt.Sprintf("about %.0f dollars a month (%s, without data transfer)", e.DollarsPerMonth, e.Prices)
+	if len(e.Without) > 0 {
+		text += ", and " + strings.Join(e.Without, ", ") + " by their size"
+	}
+	return text
+}

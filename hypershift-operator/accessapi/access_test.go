@@ -26,7 +26,7 @@ import (
 
 func TestKubeconfigsAreForTheUserAndExpire(t *testing.T) {
 	e := newEnvironment(t)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		user        string
 		subresource accessv1alpha1.Subresource
 		body, group string
@@ -56,12 +56,10 @@ func TestKubeconfigsAreForTheUserAndExpire(t *testing.T) {
 		if err := certificate.CheckSignatureFrom(e.clients[e.clusters[0]].Current.Certificate); err != nil {
 			t.Errorf("the hosted cluster does not trust it: %v", err)
 		}
-		event := ""
-		if len(e.events.Events) > 0 { // it was recorded before the answer
-			event = <-e.events.Events
-		}
-		if !strings.Contains(event, "Normal KubeconfigIssued User "+c.user+" has got a kubeconfig of group "+c.group) {
-			t.Errorf("the event is %q", event)
+		all := e.recorded("team-a") // before the answer, each as an event of its own
+		if event := all[len(all)-1]; len(all) != i+1 || !strings.HasPrefix(event.Note, "User "+c.user+" has got a kubeconfig of group "+c.group) ||
+			event.Regarding.Kind != "HostedCluster" || event.Regarding.Name != "demo" || event.Regarding.UID != "uid-demo" {
+			t.Errorf("%d events, the last one is %+v", len(all), event)
 		}
 	}
 }
@@ -95,8 +93,8 @@ func TestUsersGetOnlyWhatTheirNamespaceGrants(t *testing.T) {
 			t.Errorf("%s: %d %s", name, code, text)
 		}
 	}
-	if len(e.events.Events) > 0 {
-		t.Errorf("an event: %s", <-e.events.Events)
+	if all := append(e.recorded("team-a"), e.recorded("team-b")...); len(all) > 0 {
+		t.Errorf("events: %+v", all)
 	}
 }
 

@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/reference"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	accessv1alpha1 "github.com/hosted-control-planes/hypershift/api/access/v1alpha1"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
@@ -60,9 +64,34 @@ func (s *Server) issueKubeconfig(w http.ResponseWriter, r *request) error {
 	}
 	asked.Status.ExpirationTimestamp = metav1.NewTime(leaf.Certificate.NotAfter)
 	until := leaf.Certificate.NotAfter.UTC().Format(time.RFC3339)
-	s.Recorder.Eventf(r.cluster, nil, corev1.EventTypeNormal, "KubeconfigIssued", "IssueKubeconfig", "User %s has got a kubeconfig of group %s that is valid until %s", r.user.Username, groups[r.subresource], until)
+	if err := s.record(ctx, r, until); err != nil {
+		return err
+	}
 	ctrl.LoggerFrom(ctx).Info("Issued a kubeconfig", "hostedCluster", client.ObjectKeyFromObject(r.cluster).String(), "user", r.user.Username, "group", groups[r.subresource], "until", until)
 	reply(w, http.StatusCreated, asked)
+	return nil
+}
+
+// record writes the event of a kubeconfig. It is an object of its own, and is written before the answer: recorders combine events of an
+// object, so that the kubeconfig of a second user would not be seen, and lose those that the API server refuses.
+func (s *Server) record(ctx context.Context, r *request, until string) error {
+	instance, err := os.Hostname()
+	if err != nil {
+		instance = names.HypershiftOperator
+	}
+	regarding, err := reference.GetReference(s.Client.Scheme(), r.cluster)
+	if err != nil {
+		return fmt.Errorf("naming the cluster of an event: %w", err)
+	}
+	err = s.Client.Create(ctx, &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.cluster.Namespace, GenerateName: r.cluster.Name + "."},
+		EventTime:  metav1.NewMicroTime(s.Clock.Now()), Type: corev1.EventTypeNormal, Reason: "KubeconfigIssued", Action: "IssueKubeconfig", Regarding: *regarding,
+		Note:                events.Shorten(fmt.Sprintf("User %s has got a kubeconfig of group %s that is valid until %s", r.user.Username, groups[r.subresource], until)),
+		ReportingController: names.HypershiftOperator, ReportingInstance: instance,
+	})
+	if err != nil {
+		return fmt.Errorf("recording the kubeconfig: %w", err)
+	}
 	return nil
 }
 

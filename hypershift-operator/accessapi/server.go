@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,9 +48,8 @@ type Options struct {
 	Client client.Client
 	Reader client.Reader
 	// Access reviews the permissions of users.
-	Access   authorizationclient.SubjectAccessReviewInterface
-	Recorder events.EventRecorder
-	Clock    clock.WithTicker
+	Access authorizationclient.SubjectAccessReviewInterface
+	Clock  clock.WithTicker
 	// Namespace is the namespace of the operator, with the Service of this server.
 	Namespace string
 	// Dial connects to a hosted API server. Default: net.Dialer.

@@ -16,12 +16,13 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -55,7 +56,6 @@ type environment struct {
 	t        *testing.T
 	server   *httptest.Server
 	reviews  *reviewer
-	events   *events.FakeRecorder
 	api      net.Listener // the hosted API server of every cluster: it echoes
 	proxies  *pki.Signer
 	clients  map[client.ObjectKey]*pki.Signer
@@ -71,7 +71,7 @@ func newEnvironment(t *testing.T) *environment {
 		}
 	}
 	e := &environment{
-		t: t, reviews: &reviewer{}, events: events.NewFakeRecorder(100), clients: map[client.ObjectKey]*pki.Signer{},
+		t: t, reviews: &reviewer{}, clients: map[client.ObjectKey]*pki.Signer{},
 		clusters: []client.ObjectKey{{Namespace: "team-a", Name: "demo"}, {Namespace: "team-b", Name: "other"}},
 	}
 	e.proxies = e.signer("front-proxy-ca")
@@ -107,7 +107,7 @@ func newEnvironment(t *testing.T) *environment {
 		}
 	}()
 	e.Server = New(Options{
-		Client: c, Reader: c, Access: e.reviews, Recorder: e.events, Clock: clock.RealClock{}, Namespace: "hypershift",
+		Client: c, Reader: c, Access: e.reviews, Clock: clock.RealClock{}, Namespace: "hypershift",
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, listener.Addr().String())
 		},
@@ -151,7 +151,7 @@ func (e *environment) cluster(key client.ObjectKey) []client.Object {
 	in := metav1.ObjectMeta{Namespace: names.ControlPlaneNamespace(key.Namespace, key.Name)}
 	named := func(name string) metav1.ObjectMeta { m := in; m.Name = name; return m }
 	return []client.Object{
-		&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
+		&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: types.UID("uid-" + key.Name)}},
 		&corev1.Secret{ObjectMeta: named(names.ClientSigner), Data: data},
 		&corev1.Secret{ObjectMeta: named(names.AdminKubeconfig), Data: map[string][]byte{names.AdminKubeconfigFile: kubeconfig}},
 		&corev1.Service{ObjectMeta: named(names.KubeAPIServer), Spec: corev1.ServiceSpec{ClusterIP: "172.30.0.1"}},
@@ -253,4 +253,13 @@ func (e *environment) announce(authority string) {
 	service := e.apiService()
 	e.must(unstructured.SetNestedField(service.Object, authority, "spec", "caBundle"))
 	e.must(e.Client.Update(e.t.Context(), service))
+}
+
+// recorded returns the events of a namespace, the oldest first.
+func (e *environment) recorded(namespace string) []eventsv1.Event {
+	e.t.Helper()
+	list := &eventsv1.EventList{}
+	e.must(e.Client.List(e.t.Context(), list, client.InNamespace(namespace)))
+	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	return list.Items
 }

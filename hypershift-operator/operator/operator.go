@@ -347,7 +347,7 @@ func (o *Operator) addAccessAPI() error {
 	}
 	return o.Add(accessapi.New(accessapi.Options{
 		Address: o.options.AccessAddr, Client: o.GetClient(), Reader: o.GetAPIReader(), Access: reviews.SubjectAccessReviews(),
-		Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}, Namespace: o.options.Namespace,
+		Clock: clock.RealClock{}, Namespace: o.options.Namespace,
 	}))
 }
 

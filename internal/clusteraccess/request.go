@@ -61,9 +61,13 @@ func post(ctx context.Context, config *rest.Config, hc client.ObjectKey, subreso
 		return nil, err
 	}
 	path := accessv1alpha1.Path(hc.Namespace, hc.Name, subresource)
-	answer, err := caller.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(text).DoRaw(ctx)
-	if err != nil {
+	result := caller.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(text).Do(ctx)
+	if err := result.Error(); err != nil { // that of Raw has no message
 		return nil, explain(err)
+	}
+	answer, err := result.Raw()
+	if err != nil {
+		return nil, err
 	}
 	issued := &accessv1alpha1.KubeconfigRequest{}
 	if err := json.Unmarshal(answer, issued); err != nil {

@@ -22,11 +22,11 @@ func Bounded(recorder events.EventRecorder) events.EventRecorder { return bounde
 type bounded struct{ events.EventRecorder }
 
 func (b bounded) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
-	b.EventRecorder.Eventf(regarding, related, eventType, reason, action, "%s", shorten(fmt.Sprintf(note, args...)))
+	b.EventRecorder.Eventf(regarding, related, eventType, reason, action, "%s", Shorten(fmt.Sprintf(note, args...)))
 }
 
-// shorten cuts a text between two characters, and marks it.
-func shorten(text string) string {
+// Shorten cuts a note that the API server would reject between two characters, and marks it.
+func Shorten(text string) string {
 	const mark = "…"
 	if len(text) <= maxNote {
 		return text

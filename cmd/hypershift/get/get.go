@@ -139,7 +139,8 @@ func (o *options) read(ctx context.Context, api *rest.RESTClient, accept string,
 		if name != "" {
 			request = request.Name(name)
 		}
-		text, err := request.Do(ctx).Raw()
+		result := request.Do(ctx)
+		err := result.Error() // that of Raw has no message
 		switch {
 		case apierrors.IsNotFound(err) && name == "":
 			return errors.New("the management cluster has no API of hypershift: install it with `hypershift install`")
@@ -148,7 +149,11 @@ func (o *options) read(ctx context.Context, api *rest.RESTClient, accept string,
 		case err != nil:
 			return fmt.Errorf("reading the %s: %w", o.title, err)
 		}
-		if err := each(text); err != nil {
+		text, err := result.Raw()
+		if err == nil {
+			err = each(text)
+		}
+		if err != nil {
 			return fmt.Errorf("reading the %s: %w", o.title, err)
 		}
 	}

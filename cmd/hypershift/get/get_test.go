@@ -109,6 +109,22 @@ func TestGet(t *testing.T) {
 		})
 	}
 
+	t.Run("a user without permission gets the reason", func(t *testing.T) {
+		stranger := fixture.Kubeconfig(config)
+		for _, user := range stranger.AuthInfos {
+			user.Impersonate = "stranger"
+		}
+		path := filepath.Join(t.TempDir(), "kubeconfig")
+		if err := clientcmd.WriteToFile(stranger, path); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range []string{"", "demo", "-o yaml"} {
+			_, _, err := run(t, NewClusters, args+" --kubeconfig "+path)
+			if want := `User "stranger" cannot `; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("get clusters %s: %v, want %s", args, err, want)
+			}
+		}
+	})
 	t.Run("an empty list is a line for a person", func(t *testing.T) {
 		_, errors, err := run(t, NewNodePools, "--cluster missing")
 		if want := "HostedCluster clusters/missing has no node pools\n"; err != nil || errors != want {

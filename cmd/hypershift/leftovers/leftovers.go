@@ -70,7 +70,7 @@ type result struct {
 	Region    string               `json:"region"`
 	Clusters  []cluster            `json:"clusters,omitempty"`
 	Resources []leftovers.Resource `json:"resources,omitempty"`
-	Cost      *listprices.Estimate                `json:"cost,omitempty"`
+	Cost      *listprices.Estimate `json:"cost,omitempty"`
 }
 
 // costOf returns nil if the resources cost nothing.

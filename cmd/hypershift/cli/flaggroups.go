@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,15 +29,33 @@ var flagGroups = []struct{ title, flags string }{
 // manyFlags is the number of flags from which on they are grouped.
 const manyFlags = 20
 
-// groupFlags makes the help of commands list many flags by subject.
+// groupFlags makes the help of commands list many flags by subject. Such commands have no subcommands.
 func groupFlags(root *cobra.Command) {
-	cobra.AddTemplateFunc("flagsBySubject", flagsBySubject)
-	template := root.UsageTemplate()
-	const all = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
-	root.SetUsageTemplate(strings.Replace(template, all, "{{flagsBySubject .LocalFlags | trimTrailingWhitespaces}}", 1))
+	for _, c := range allCommands(root) {
+		count := 0
+		c.LocalFlags().VisitAll(func(*pflag.Flag) { count++ })
+		if count >= manyFlags && !c.HasSubCommands() {
+			c.SetUsageFunc(usageBySubject)
+		}
+	}
 }
 
-// flagsBySubject returns the descriptions of flags, by subject if there are many.
+// usageBySubject writes the usage of a command as Cobra does, except for the flags. A template of Cobra would do, and would make the program
+// twice as large: see TestProgramHasOnlyWhatItUses.
+func usageBySubject(c *cobra.Command) error {
+	sections := []string{"Usage:\n  " + c.UseLine()}
+	if len(c.Aliases) > 0 {
+		sections = append(sections, "Aliases:\n  "+c.NameAndAliases())
+	}
+	if c.HasExample() {
+		sections = append(sections, "Examples:\n"+c.Example)
+	}
+	sections = append(sections, flagsBySubject(c.LocalFlags()))
+	_, err := fmt.Fprintln(c.OutOrStderr(), strings.TrimRight(strings.Join(sections, "\n\n"), "\n"))
+	return err
+}
+
+// flagsBySubject returns the descriptions of flags.
 func flagsBySubject(flags *pflag.FlagSet) string {
 	rest := map[string]*pflag.Flag{}
 	flags.VisitAll(func(f *pflag.Flag) { rest[f.Name] = f })
@@ -54,20 +73,14 @@ func flagsBySubject(flags *pflag.FlagSet) string {
 			sections = append(sections, title+":\n"+set.FlagUsages())
 		}
 	}
-	if len(rest) >= manyFlags {
-		for _, g := range flagGroups {
-			section(g.title, strings.Fields(g.flags))
-		}
+	for _, g := range flagGroups {
+		section(g.title, strings.Fields(g.flags))
 	}
 	var others []string
 	for name := range rest {
 		others = append(others, name)
 	}
 	slices.Sort(others)
-	title := "Flags"
-	if len(sections) > 0 {
-		title = "Other flags"
-	}
-	section(title, others)
+	section("Other flags", others)
 	return strings.Join(sections, "\n")
 }

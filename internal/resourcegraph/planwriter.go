@@ -63,7 +63,7 @@ func (p *Plan) sharedAttributes() []sharedAttribute {
 	count := map[Change]int{}
 	for _, s := range p.steps {
 		for _, c := range s.Changes {
-			if s.Action == Create && c.New != "" {
+			if s.Action == Create && c.New != "" && c.New != s.Node.Name {
 				count[c]++
 			}
 		}

@@ -86,7 +86,7 @@ func TestNetworkOfASharedVPC(t *testing.T) {
 				t.Errorf("exit code %d, writes %v\n%s", code, u.writes, u.err.String())
 			}
 			for _, want := range []string{
-				"+ Resource share demo-x7k2p-share", "account: " + u.account, "+ Acceptance of the resource share",
+				"+ Resource share demo-x7k2p-share", "account " + u.account, "+ Acceptance of the resource share",
 				"+ Subnet in the account of the cluster demo-x7k2p-private-us-east-1b",
 			} {
 				if !strings.Contains(u.out.String(), want) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,15 +14,24 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubescheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	accessv1alpha1 "github.com/hosted-control-planes/hypershift/api/access/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/portforward"
+	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
 func TestKubeconfigsAreForTheUserAndExpire(t *testing.T) {
@@ -277,5 +287,49 @@ func TestSilentBodyIsGivenUp(t *testing.T) {
 	}
 	if ctx.Err() != nil {
 		t.Errorf("the server still waits after %s", 4*bodyTimeout)
+	}
+}
+
+// Recorders combine the events of an object: the kubeconfig of a second user would be in none.
+func TestAnAPIServerStoresAnEventForEachKubeconfig(t *testing.T) {
+	config := fixture.StartAPIServer(t, "../../config/crd")
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{kubescheme.AddToScheme, hyperv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Client: c, Reader: c, Clock: clock.RealClock{}})
+	cluster := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", UID: "uid-demo"}}
+	users := []string{"alice", "bob", strings.Repeat("long", 400)}
+	for _, name := range users {
+		r := &request{user: authenticationv1.UserInfo{Username: name}, subresource: accessv1alpha1.ViewerKubeconfig, cluster: cluster}
+		if err := s.record(t.Context(), r, "2026-01-02T03:04:05Z"); err != nil {
+			t.Errorf("%.10s: %v", name, err)
+		}
+	}
+	list := &eventsv1.EventList{}
+	if err := c.List(t.Context(), list, client.InNamespace("default")); err != nil || len(list.Items) != len(users) {
+		t.Errorf("%d events, want %d: %v", len(list.Items), len(users), err)
+	}
+}
+
+func TestAKubeconfigThatCannotBeRecordedIsNotIssued(t *testing.T) {
+	e := newEnvironment(t)
+	e.Client = interceptor.NewClient(e.Client.(client.WithWatch), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if _, event := obj.(*eventsv1.Event); event {
+				return apierrors.NewForbidden(eventsv1.Resource("events"), "", errors.New("refused"))
+			}
+			return c.Create(ctx, obj, opts...)
+		},
+	})
+	code, answer, text := e.request("alice", "team-a", "demo", accessv1alpha1.AdminKubeconfig, "")
+	if code < http.StatusBadRequest || len(answer.Status.Kubeconfig) > 0 {
+		t.Errorf("%d %s", code, text)
 	}
 }

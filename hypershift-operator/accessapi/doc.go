@@ -7,7 +7,7 @@
 //	  ▼
 //	frontproxy.go   authenticates the API server, reads the user from its headers
 //	server.go       SubjectAccessReview: verb create, in the namespace of the HostedCluster
-//	  ├─► kubeconfig.go   signs with the client signer of the control plane, records an event
+//	  ├─► kubeconfig.go   signs with the client signer of the control plane, and records an event before it answers
 //	  └─► tunnel.go       forwards to the Service of the hosted API server
 //	certificate.go  the serving certificate, and its authority in the APIService
 //

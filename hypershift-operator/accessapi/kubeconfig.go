@@ -84,7 +84,7 @@ func (s *Server) record(ctx context.Context, r *request, until string) error {
 		return fmt.Errorf("naming the cluster of an event: %w", err)
 	}
 	err = s.Client.Create(ctx, &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.cluster.Namespace, GenerateName: r.cluster.Name + "."},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.cluster.Namespace, GenerateName: r.cluster.Name + "-"},
 		EventTime:  metav1.NewMicroTime(s.Clock.Now()), Type: corev1.EventTypeNormal, Reason: "KubeconfigIssued", Action: "IssueKubeconfig", Regarding: *regarding,
 		Note:                events.Shorten(fmt.Sprintf("User %s has got a kubeconfig of group %s that is valid until %s", r.user.Username, groups[r.subresource], until)),
 		ReportingController: names.HypershiftOperator, ReportingInstance: instance,

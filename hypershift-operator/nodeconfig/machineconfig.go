@@ -8,6 +8,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_4/types"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/hosted-control-planes/hypershift/internal/oneline"
 )
 
 // machineConfig is the kind of OpenShift that wraps an Ignition configuration.
@@ -56,7 +58,7 @@ func readMachineConfig(p *parser, m manifest) {
 func (p *parser) ignition(m manifest, text []byte) {
 	parsed, report, err := ignition.ParseCompatibleVersion(text)
 	if err != nil {
-		p.refuse("%s: spec.config must be Ignition of version 3.0.0 to 3.4.0: %v: %s", m, err, oneLine(report.String()))
+		p.refuse("%s: spec.config must be Ignition of version 3.0.0 to 3.4.0: %v: %s", m, err, oneline.Of(report.String()))
 		return
 	}
 	refused := len(p.problems)
@@ -147,5 +149,3 @@ func isReserved(path string) bool {
 	}
 	return strings.HasPrefix(path, registriesDirectory+"/") && strings.HasSuffix(path, "/"+hostsFile)
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/hosted-control-planes/hypershift/internal/oneline"
 	"github.com/hosted-control-planes/hypershift/internal/palette"
 )
 
@@ -139,7 +140,7 @@ func (o Options) row(name string, state *Condition, detail string) row {
 		r.cells[3] = duration.HumanDuration(o.Now.Sub(state.Since.Time))
 	}
 	// The messages of normal states repeat the status.
-	if text := oneLine(state.Message); text != "" && (!state.Normal || o.All) {
+	if text := oneline.Of(state.Message); text != "" && (!state.Normal || o.All) {
 		if r.message != "" {
 			r.message += ": "
 		}
@@ -147,8 +148,6 @@ func (o Options) row(name string, state *Condition, detail string) row {
 	}
 	return r
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // shown returns the conditions that have rows. That of the state of the object has none: its row shows the same.
 func (o Options) shown(n *Node) []Condition {

@@ -6,11 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/oneline"
 )
 
 // problem is what prevents pods from becoming ready: a reason, and a sentence that does not change while the cause does not.
@@ -80,12 +80,7 @@ const longest = 300
 
 // shortened returns a text for a condition. A program may log what its users have sent, such as escape sequences of a terminal.
 func shortened(words string) string {
-	words = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, words))
+	words = oneline.Of(words)
 	if runes := []rune(words); len(runes) > longest {
 		return string(runes[:longest]) + "…"
 	}

@@ -55,7 +55,7 @@ func usageBySubject(c *cobra.Command) error {
 	return err
 }
 
-// flagsBySubject returns the descriptions of flags.
+// flagsBySubject returns the descriptions of flags, a section for each subject.
 func flagsBySubject(flags *pflag.FlagSet) string {
 	rest := map[string]*pflag.Flag{}
 	flags.VisitAll(func(f *pflag.Flag) { rest[f.Name] = f })

@@ -23,6 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/oneline"
 )
 
 const long = `The columns are those of kubectl get: the API server makes them. docs/conditions.md has what to do for each message.`
@@ -207,7 +208,7 @@ func (o *options) table(ctx context.Context, env operation.Environment, api *res
 			if i >= len(row.Cells) || row.Cells[i] == nil {
 				return ""
 			}
-			return oneLine(fmt.Sprint(row.Cells[i]))
+			return oneline.Of(fmt.Sprint(row.Cells[i]))
 		})
 	}
 	if err := w.Flush(); err != nil {
@@ -216,10 +217,7 @@ func (o *options) table(ctx context.Context, env operation.Environment, api *res
 	return nil
 }
 
-// oneLine keeps the table a table, also with a message of several lines.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// nothing says that a list is empty where a person sees it, and a program does not.
+// nothing reports an empty list on the standard error, because programs read the standard output.
 func (o *options) nothing(env operation.Environment) {
 	text := fmt.Sprintf("there are no %s in namespace %s: `hypershift get %s -A` lists all", o.title, o.namespace, o.plural)
 	switch {

@@ -47,7 +47,7 @@ func TestGet(t *testing.T) {
 		hc.Namespace, hc.Name = key.Namespace, key.Name
 		create(hc)
 		if key.Name == "demo" {
-			hc.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Waiting", Message: "line 1\nline 2", LastTransitionTime: metav1.Now()}}
+			hc.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Waiting", Message: "line 1\n\x1b[31mline 2", LastTransitionTime: metav1.Now()}}
 			if err := c.Status().Update(t.Context(), hc); err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestGet(t *testing.T) {
 		not  string
 		err  string
 	}{
-		"a table of the namespace": {NewClusters, "", []string{"NAME", "demo", "second", "line 1 line 2"}, "third", ""},
+		"a table of the namespace": {NewClusters, "", []string{"NAME", "demo", "second", "line 1 [31mline 2"}, "third", ""},
 		"all namespaces":           {NewClusters, "-A", []string{"NAMESPACE", "other third"}, "", ""},
 		"another namespace":        {NewClusters, "-n other", []string{"third"}, "demo", ""},
 		"one":                      {NewClusters, "demo", []string{"demo"}, "second", ""},

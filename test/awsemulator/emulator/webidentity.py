@@ -56,7 +56,7 @@ def _assume_role(original: Any, self: TokenResponse) -> ActionResult:
         raise STSClientError(
             "AccessDenied", f"User: {who} is not authorized to perform: sts:AssumeRole on resource: {role_arn}"
         )
-    return _of(self, original(self))
+    return _note_endpoint(self, original(self))
 
 
 @wrap(TokenResponse, "assume_role_with_web_identity")
@@ -86,12 +86,12 @@ def _assume_role_with_web_identity(original: Any, self: TokenResponse) -> Action
     action = "sts:AssumeRoleWithWebIdentity"
     if document is None or not policy.trusts(document, action, "Federated", {known.arn}, context):
         raise STSClientError("AccessDenied", f"Not authorized to perform {action}")
-    answer = _of(self, original(self))
+    answer = _note_endpoint(self, original(self))
     answer.result.update(SubjectFromWebIdentityToken=claims.get("sub"), Audience=audiences[0], Provider=known.arn)
     return answer
 
 
-def _of(asked: TokenResponse, answer: ActionResult) -> ActionResult:
+def _note_endpoint(asked: TokenResponse, answer: ActionResult) -> ActionResult:
     """Note at the credentials of an answer whether the global endpoint was asked for them."""
     answer.result["Credentials"].of_global_endpoint = asked.headers.get("Host", "") == "sts.amazonaws.com"  # type: ignore[index]
     return answer

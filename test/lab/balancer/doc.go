@@ -24,8 +24,8 @@
 //	| a connection without packets is forgotten after 350 s, and answered with RST   | pipe.go, forget          | [7]
 //
 // Targets of the lab never get the addresses of clients: the source is an address of the load balancer. So the security groups of targets see
-// that address, which is a difference to AWS for load balancers without security groups. Package vpc limits the segments of endpoints, whose
-// packets have 8,500 bytes at most [8].
+// that address, which is a difference to AWS for load balancers without security groups. Package vpc limits the packets of
+// endpoints to 8,500 bytes [8].
 //
 //	[1] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/introduction.html
 //	[2] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html

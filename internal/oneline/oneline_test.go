@@ -1,0 +1,15 @@
+package oneline_test
+
+import (
+	"testing"
+
+	"github.com/hosted-control-planes/hypershift/internal/oneline"
+)
+
+func TestOf(t *testing.T) {
+	for text, want := range map[string]string{"a\n\tb": "a b", " a  b ": "a b", "\x1b[31mred\x1b[0m\x00": "[31mred [0m", "": "", "\r\n": "", "ä…": "ä…", "a\xff\xfeb": "a\uFFFDb"} {
+		if got := oneline.Of(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 // Package metrics exports Prometheus metrics about one control plane. docs/metrics.md describes them.
 //
 //	hostedapi               the health check of the API server      ──► API
-//	hostedclusterresources  the check of the connection to nodes    ──► Nodes
+//	hostedcluster/dataplane the check of the connection to nodes    ──► Nodes
 //	defragmentation         the check of the members of etcd        ──► EtcdMember
 //	scrape ─► Collector     certificates and annotations in the cache
 //

@@ -203,15 +203,15 @@ func (o *Operator) corruptMembers(ctx context.Context, hcp *hyperv1.HostedContro
 	return etcd.CorruptMembers(ctx, api)
 }
 
-// guestInterval is how often the hosted cluster is compared with what it should
+// hostedClusterInterval is how often the hosted cluster is compared with what it should
 // be: often enough for what users break by accident, in it.
-const guestInterval = 10 * time.Minute
+const hostedClusterInterval = 10 * time.Minute
 
 // addHostedClusterResources adds the controller of the objects inside the hosted cluster.
 func (o *Operator) addHostedClusterResources() error {
 	return hostedclusterresources.Setup(o, hostedclusterresources.Options{
 		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
-		Releases: o.releases, Interval: guestInterval, Refused: o.refusals.Set, Instances: o.karpenterInstances,
+		Releases: o.releases, Interval: hostedClusterInterval, Refused: o.refusals.Set, Instances: o.karpenterInstances,
 	})
 }
 

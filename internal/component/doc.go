@@ -19,7 +19,7 @@
 //	            status.go      ─► ControlPlaneComponent
 //	Delete    delete.go    all pods at once, without grace period
 //
-// In hosted clusters, hostedclusterresources applies the objects.
+// In hosted clusters, control-plane-operator/hostedcluster/objects applies the objects.
 //
 // Rendering makes no API calls: all facts are in the Target, which a controller has gathered. Package componenttest has the
 // golden files of the result.

@@ -13,3 +13,14 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestList(t *testing.T) {
+	for _, c := range []struct {
+		items []string
+		want  string
+	}{{nil, ""}, {[]string{"b", "a"}, "a, b"}, {[]string{"c", "a", "b"}, "a, b and 1 more"}, {[]string{"d", "c", "b", "a"}, "a, b and 2 more"}} {
+		if got := oneline.List(c.items, 2); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -103,7 +103,7 @@ var readers = map[string]map[string]string{
 		"networking.clusterNetwork[].cidr":                                                                cpo + "components/kubecontrollermanager.nodeRangeArgs",
 		"networking.clusterNetwork[].hostPrefix":                                                          cpo + "components/kubecontrollermanager.nodeRangeArgs",
 		"networking.machineNetwork[].cidr":                                                                cpo + "controllers/workersecuritygroup.rules",
-		"networking.networkType":                                                                          cpo + "controllers/hostedclusterresources.Reconciler.ensurePodNetwork via UsesPodNetworkOfRelease",
+		"networking.networkType":                                                                          cpo + "controllers/hostedclusterresources.ensurePodNetwork via UsesPodNetworkOfRelease",
 		"networking.serviceNetwork[].cidr":                                                                kas + "addAddresses",
 		"nodeSelector":                                                                                    cpo + "target.ControlPlane.place",
 		"pausedUntil":                                                                                     ho + "controllers/hostedcluster.Reconciler.gather",

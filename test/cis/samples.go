@@ -79,7 +79,7 @@ var goldens = map[string]string{
 	controllerManager: "control-plane-operator/components/kubecontrollermanager/testdata/*.yaml",
 	scheduler:         "control-plane-operator/components/kubescheduler/testdata/*.yaml",
 	etcd:              "control-plane-operator/components/etcd/testdata/*.yaml",
-	kubeProxy:         "control-plane-operator/controllers/hostedclusterresources/testdata/kube-proxy*.yaml",
+	kubeProxy:         "control-plane-operator/hostedcluster/objects/testdata/kube-proxy*.yaml",
 	kubelet:           "hypershift-operator/nodeconfig/testdata/*.yaml",
 	pods:              "control-plane-operator/components/*/testdata/*.yaml",
 }

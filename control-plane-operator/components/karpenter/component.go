@@ -3,7 +3,7 @@
 //	signing key ── token-minter ──► token ──► role of spec.autoNode in the customer's account
 //	pods, NodePools of the hosted cluster ─► NodeClaims ─► instances
 //
-// It watches only the hosted cluster. Package hostedclusterresources creates its CRDs, the default EC2NodeClass and NodePool
+// It watches only the hosted cluster. Package hostedcluster/autonode creates its CRDs, the default EC2NodeClass and NodePool
 // there, and approves the certificates of its nodes.
 package karpenter
 

@@ -9,7 +9,7 @@
 // operators' subjects (names.ControlPlaneOperatorSubject and the others).
 //
 // The webhook runs in the namespace of the control plane, and the API server reaches it there by the name of its Service. Webhooks
-// with a URL do not use the tunnels. hostedclusterresources registers it in the hosted cluster.
+// with a URL do not use the tunnels. hostedcluster/objects registers it in the hosted cluster.
 package podidentitywebhook
 
 import (

@@ -117,7 +117,7 @@ func (r *Reconciler) controller() *Controller {
 		steps = append(steps, reconcile.Step[*hyperv1.HostedControlPlane]{Name: "isolation", Condition: hyperv1.AWSRolesIsolated, Run: r.checkIsolation})
 	}
 	return &Controller{
-		Name: "identityprobe", Client: opts.Client, Clock: opts.Clock,
+		Name: "awsidentity", Client: opts.Client, Clock: opts.Clock,
 		Gone: r.forget,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
 			if hcp.Unreadable() != "" || hcp.Spec.Platform.AWS == nil {

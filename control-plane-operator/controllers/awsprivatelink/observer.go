@@ -36,7 +36,7 @@ func NewObserver(opts Options) *ObserverController {
 	o := &Observer{Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.ControlPlaneOperator)}
 	steps := []reconcile.Step[*hyperv1.HostedControlPlane]{{Name: "endpoint services", Run: o.ensureEndpointServices}}
 	return &ObserverController{
-		Name: "endpointobserver", Client: opts.Client,
+		Name: "endpointservices", Client: opts.Client,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
 			paused, remaining := hcp.Spec.PausedUntil.Paused(opts.Clock.Now())
 			if hcp.Unreadable() != "" || paused && hcp.DeletionTimestamp.IsZero() {

@@ -14,6 +14,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
@@ -75,7 +77,7 @@ func startAPIServer(t *testing.T) *apiServer {
 	w.must(err)
 	t.Cleanup(func() { server.Stop(10 * time.Second) })
 	a := &apiServer{testEnv: w, host: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ca: root.Trust()}
-	transport, err := rest.TransportFor(a.as("test", masterGroup))
+	transport, err := rest.TransportFor(a.as("test", "system:masters"))
 	w.must(err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -117,12 +119,12 @@ func (a *apiServer) may(c client.Client, verb, group, kind, namespace string) bo
 	return review.Status.Allowed
 }
 
-// versions returns the resource versions of all objects that a part may have.
+// versions returns the resource versions of all objects that a set may have, and of all permissions.
 func (a *apiServer) versions(c client.Client) map[string]string {
 	a.t.Helper()
 	versions := map[string]string{}
-	for _, p := range append([]part{permissions}, contents()...) {
-		for _, kind := range p.kinds {
+	for _, set := range append(objects.Independent(), objects.Set{Kinds: []client.ObjectList{&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}}}) {
+		for _, kind := range set.Kinds {
 			list := &metav1.PartialObjectMetadataList{}
 			gvk, err := c.GroupVersionKindFor(kind)
 			a.must(err)
@@ -169,7 +171,7 @@ func TestSetupOnARealAPIServer(t *testing.T) {
 		}
 	}
 
-	master := a.client(a.as("test", masterGroup))
+	master := a.client(a.as("test", "system:masters"))
 	before := a.versions(master)
 	a.reconcileLater()
 	for what, version := range a.versions(master) {
@@ -226,12 +228,12 @@ func TestFlannelWritesToItsOwnNodeOnly(t *testing.T) {
 	a := startAPIServer(t)
 	a.reconcileAll()
 	a.expectCondition(resourcesCondition, succeeded)
-	master := a.client(a.as("test", masterGroup))
+	master := a.client(a.as("test", "system:masters"))
 	for _, name := range []string{"own", "other"} {
 		a.must(master.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	}
 	announce := func(node string, extra map[string][]string) error {
-		config := a.as("test", masterGroup)
+		config := a.as("test", "system:masters")
 		config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:kube-system:flannel", Extra: extra}
 		patch := client.RawPatch(types.StrategicMergePatchType, []byte(`{"metadata":{"annotations":{"flannel.alpha.coreos.com/public-ip":"192.0.2.1"}}}`))
 		return a.client(config).Status().Patch(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, patch)
@@ -255,7 +257,7 @@ func TestFlannelWritesToItsOwnNodeOnly(t *testing.T) {
 // follow updates the trusted authorities as a node does.
 func (a *apiServer) follow(name string) {
 	a.t.Helper()
-	a.must(a.client(a.as("test", masterGroup)).Create(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	a.must(a.client(a.as("test", "system:masters")).Create(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	node := a.client(a.as("system:node:"+name, "system:nodes"))
 	cm := &corev1.ConfigMap{}
 	a.must(node.Get(a.t.Context(), client.ObjectKey{Namespace: metav1.NamespacePublic, Name: names.NodeAuthorities}, cm))
@@ -282,9 +284,9 @@ func TestNewNodesTriggerAReconcile(t *testing.T) {
 	a := startAPIServer(t)
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
-	a.must(a.reconciler.watches.Start(t.Context(), queue))
+	a.must(a.reconciler.connections.Watches().Start(t.Context(), queue))
 	a.reconcileAll()
-	a.must(a.client(a.as("test", masterGroup)).Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
+	a.must(a.client(a.as("test", "system:masters")).Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
 	got, _ := queue.Get()
 	if want := client.ObjectKeyFromObject(a.hcp(t.Context())); got.NamespacedName != want {
 		t.Errorf("woke %s, want %s", got, want)

@@ -3,8 +3,6 @@ package hostedclusterresources
 import (
 	"context"
 	"crypto/x509"
-	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -17,10 +15,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/autonode"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/certificaterequests/requesttest"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -37,7 +36,7 @@ func (i instances) DescribeInstances(_ context.Context, in *ec2.DescribeInstance
 	for _, id := range in.Filters[0].Values {
 		if name, runs := i[id]; runs {
 			out.Reservations = append(out.Reservations, types.Reservation{Instances: []types.Instance{{
-				InstanceId: aws.String(id), PrivateDnsName: aws.String(name), PrivateIpAddress: aws.String(nodeIP), LaunchTime: aws.Time(time.Now()),
+				InstanceId: aws.String(id), PrivateDnsName: aws.String(name), PrivateIpAddress: aws.String(requesttest.NodeIP), LaunchTime: aws.Time(time.Now()),
 			}}})
 		}
 	}
@@ -70,17 +69,17 @@ func (w *testEnv) onDemand() {
 func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
-	running := instances{"i-0a": nodeName, "i-0b": otherNode}
+	running := instances{"i-0a": requesttest.NodeName, "i-0b": requesttest.OtherNode}
 	a.reconciler.Instances = func(context.Context, *hyperv1.HostedControlPlane) (instance.DescribeAPI, error) { return running, nil }
 	a.onDemand()
 	for range 10 {
 		a.reconcileOnce()
 	}
-	master := a.client(a.as("test", masterGroup))
+	master := a.client(a.as("test", "system:masters"))
 	a.expectAutoNode(hyperv1.WaitingForAvailableReason)
-	class := a.object(master, nodeClassKind.Kind, karpenterDefault)
+	class := a.object(master, autonode.EC2NodeClass.Kind, "default")
 	for path, want := range map[string]string{"userData": "user data", "instanceProfile": "demo-x-worker"} {
-		if got := field(class, "spec", path); got != want {
+		if got := nested(class, "spec", path); got != want {
 			t.Errorf("%s of the EC2NodeClass is %q", path, got)
 		}
 	}
@@ -90,7 +89,7 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	if tags, _, _ := unstructured.NestedStringMap(class.Object, "spec", "tags"); len(tags) != 1 || tags["team"] != "a" {
 		t.Errorf("its tags are %v", tags)
 	}
-	a.object(master, nodePoolKind.Kind, karpenterDefault)
+	a.object(master, autonode.NodePool.Kind, "default")
 
 	karpenter := a.client(a.as(names.KarpenterUser))
 	operator := a.client(a.as(names.ControlPlaneOperatorUser, names.ControlPlaneOperatorGroup))
@@ -123,8 +122,8 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	if !a.hasToken(master) {
 		t.Error("a node is expected, and there is no token")
 	}
-	a.requests(master, "of-the-node", nodeName)
-	a.requests(master, "of-an-instance-without-claim", otherNode)
+	a.requests(master, "of-the-node", requesttest.NodeName)
+	a.requests(master, "of-an-instance-without-claim", requesttest.OtherNode)
 	a.requests(master, "of-no-instance", "ip-10-9-9-9.ec2.internal")
 	a.reconcileOnce()
 	for name, want := range map[string]bool{"of-the-node": true, "of-an-instance-without-claim": false, "of-no-instance": false} {
@@ -132,13 +131,13 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 			t.Errorf("the request %s is approved: %v", name, got)
 		}
 	}
-	a.requests(master, "with-another-key", nodeName)
+	a.requests(master, "with-another-key", requesttest.NodeName)
 	a.reconcileOnce()
 	if a.isApproved(master, "with-another-key") {
 		t.Error("one instance got two certificates")
 	}
 
-	a.must(unstructured.SetNestedField(claim.Object, nodeName, "status", "nodeName"))
+	a.must(unstructured.SetNestedField(claim.Object, requesttest.NodeName, "status", "nodeName"))
 	a.must(karpenter.Status().Update(t.Context(), claim))
 	a.reconcileOnce()
 	if a.hasToken(master) {
@@ -155,13 +154,13 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	for range 5 {
 		a.reconcileOnce()
 	}
-	pools, claims := listOf(nodePoolKind), listOf(nodeClaimKind)
+	pools, claims := autonode.ListOf(autonode.NodePool), autonode.ListOf(autonode.NodeClaim)
 	a.must(master.List(t.Context(), pools))
 	a.must(master.List(t.Context(), claims))
 	if len(pools.Items) != 0 {
 		t.Errorf("%d NodePools are left, and would create nodes", len(pools.Items))
 	}
-	if len(claims.Items) != 1 || claims.Items[0].GetDeletionTimestamp() == nil || claims.Items[0].GetAnnotations()[karpenterTermination] == "" {
+	if len(claims.Items) != 1 || claims.Items[0].GetDeletionTimestamp() == nil || claims.Items[0].GetAnnotations()["karpenter.sh/nodeclaim-termination-timestamp"] == "" {
 		t.Errorf("the NodeClaim is not being deleted: %v", claims.Items)
 	}
 	a.expectCondition(destroyed, "False "+hyperv1.CloudResourcesRemainingReason+": instance i-0a of NodeClaim default-1")
@@ -179,13 +178,13 @@ func TestRemovedAutoNodeDrainsItsNodes(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	a.reconciler.Instances = func(context.Context, *hyperv1.HostedControlPlane) (instance.DescribeAPI, error) {
-		return instances{"i-0a": nodeName}, nil
+		return instances{"i-0a": requesttest.NodeName}, nil
 	}
 	a.onDemand()
 	for range 10 {
 		a.reconcileOnce()
 	}
-	master := a.client(a.as("test", masterGroup))
+	master := a.client(a.as("test", "system:masters"))
 	a.claim(a.client(a.as(names.KarpenterUser)), "default-1", "i-0a")
 	a.update(func(hcp *hyperv1.HostedControlPlane) {
 		metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.AutoNodeRemovedAnnotation, yes)
@@ -194,13 +193,13 @@ func TestRemovedAutoNodeDrainsItsNodes(t *testing.T) {
 		a.reconcileOnce()
 	}
 	a.expectAutoNode(hyperv1.CloudResourcesRemainingReason)
-	pools, claims := listOf(nodePoolKind), listOf(nodeClaimKind)
+	pools, claims := autonode.ListOf(autonode.NodePool), autonode.ListOf(autonode.NodeClaim)
 	a.must(master.List(t.Context(), pools))
 	a.must(master.List(t.Context(), claims))
 	if len(pools.Items) != 0 {
 		t.Errorf("%d NodePools are left, and would create nodes", len(pools.Items))
 	}
-	if len(claims.Items) != 1 || claims.Items[0].GetDeletionTimestamp() == nil || claims.Items[0].GetAnnotations()[karpenterTermination] != "" {
+	if len(claims.Items) != 1 || claims.Items[0].GetDeletionTimestamp() == nil || claims.Items[0].GetAnnotations()["karpenter.sh/nodeclaim-termination-timestamp"] != "" {
 		t.Fatalf("the NodeClaim is not being deleted in the usual way: %v", claims.Items)
 	}
 	claims.Items[0].SetFinalizers(nil) // Karpenter has terminated the instance
@@ -216,9 +215,9 @@ func TestRemovedAutoNodeDrainsItsNodes(t *testing.T) {
 func (a *apiServer) object(c client.Client, kind, name string) *unstructured.Unstructured {
 	a.t.Helper()
 	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(nodePoolKind)
-	if kind == nodeClassKind.Kind {
-		obj.SetGroupVersionKind(nodeClassKind)
+	obj.SetGroupVersionKind(autonode.NodePool)
+	if kind == autonode.EC2NodeClass.Kind {
+		obj.SetGroupVersionKind(autonode.EC2NodeClass)
 	}
 	a.must(c.Get(a.t.Context(), client.ObjectKey{Name: name}, obj))
 	return obj
@@ -237,10 +236,10 @@ func (a *apiServer) expectAutoNode(reason string) {
 func (a *apiServer) claim(karpenter client.Client, name, id string) *unstructured.Unstructured {
 	a.t.Helper()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"nodeClassRef": map[string]any{"group": nodeClassKind.Group, "kind": nodeClassKind.Kind, "name": karpenterDefault},
+		"nodeClassRef": map[string]any{"group": autonode.EC2NodeClass.Group, "kind": autonode.EC2NodeClass.Kind, "name": "default"},
 		"requirements": []any{map[string]any{"key": corev1.LabelArchStable, "operator": "In", "values": []any{"amd64"}}},
 	}}}
-	obj.SetGroupVersionKind(nodeClaimKind)
+	obj.SetGroupVersionKind(autonode.NodeClaim)
 	obj.SetName(name)
 	obj.SetFinalizers([]string{"karpenter.sh/termination"})
 	a.must(karpenter.Create(a.t.Context(), obj))
@@ -259,8 +258,8 @@ func (a *apiServer) hasToken(c client.Client) bool {
 // requests is a request with the shared token, which the API server fills in as the user.
 func (a *apiServer) requests(master client.Client, name, node string) {
 	a.t.Helper()
-	csr := joins(a.t, func(r *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
-		r.Subject.CommonName = nodeUser + node
+	csr := requesttest.Joining(a.t, func(r *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
+		r.Subject.CommonName = requesttest.NodeUser + node
 	})
 	csr.Name = name
 	config := a.as(bootstrapapi.BootstrapUserPrefix+onDemandToken, bootstrapapi.BootstrapDefaultGroup)
@@ -279,59 +278,7 @@ func (a *apiServer) isApproved(c client.Client, name string) bool {
 	return false
 }
 
-func TestNodesOnDemandThatMayJoin(t *testing.T) {
-	at := func(name, node string) clusterv1.Machine {
-		m := waiting(name, "", node)
-		m.Spec.Bootstrap = clusterv1.Bootstrap{}
-		return *m
-	}
-	for name, c := range map[string]struct {
-		machines []clusterv1.Machine
-		why      string
-	}{
-		"an instance of a NodeClaim":        {[]clusterv1.Machine{at("a", nodeName), at("b", otherNode)}, ""},
-		"no instance has the name":          {[]clusterv1.Machine{at("b", otherNode)}, "no NodeClaim has a running instance " + nodeName},
-		"it has joined":                     {[]clusterv1.Machine{*joined(ptrTo(at("a", nodeName)), nodeName)}, "Machine a has joined as node " + nodeName},
-		"two NodeClaims claim the instance": {[]clusterv1.Machine{at("a", nodeName), at("b", nodeName)}, "two NodeClaims have the instance " + nodeName},
-		"it was launched long ago":          {[]clusterv1.Machine{*since(ptrTo(at("a", nodeName)), 3*time.Hour, 3*time.Hour)}, fmt.Sprintf("Machine a has not joined within %s", joinWithin)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, why := joiningOnDemand(joins(t, nil), c.machines, time.Now())
-			if why != c.why || (why == "") != (got.machine != nil) {
-				t.Errorf("%q (%v), want %q", why, got.machine, c.why)
-			}
-		})
-	}
-}
-
-func ptrTo(m clusterv1.Machine) *clusterv1.Machine { return &m }
-
-func TestNodesAreExpectedForAWhile(t *testing.T) {
-	now := time.Now()
-	for name, c := range map[string]struct {
-		claim nodeClaim
-		want  bool
-	}{
-		"a new one":        {nodeClaim{created: metav1.NewTime(now)}, true},
-		"it has joined":    {nodeClaim{created: metav1.NewTime(now), node: nodeName}, false},
-		"it is deleted":    {nodeClaim{created: metav1.NewTime(now), deleted: ptrTime(now)}, false},
-		"it never joined":  {nodeClaim{created: metav1.NewTime(now.Add(-nodeExpected))}, false},
-		"just before that": {nodeClaim{created: metav1.NewTime(now.Add(time.Second - nodeExpected))}, true},
-	} {
-		if got := c.claim.isExpected(now); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-func ptrTime(at time.Time) *metav1.Time { t := metav1.NewTime(at); return &t }
-
-// An administrator of the hosted cluster can write any capacity.
-func TestCountsOfNodesOnDemandDoNotOverflow(t *testing.T) {
-	for cpu, want := range map[string]int32{"2": 2, "-1": 0, "3G": math.MaxInt32, "9999999999999999999999": math.MaxInt32, "many": 0} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"capacity": map[string]any{"cpu": cpu}}}}
-		if got := count(readNodeClaim(obj).cpus); got != want {
-			t.Errorf("%s are %d, want %d", cpu, got, want)
-		}
-	}
+func nested(obj *unstructured.Unstructured, path ...string) string {
+	text, _, _ := unstructured.NestedString(obj.Object, path...)
+	return text
 }

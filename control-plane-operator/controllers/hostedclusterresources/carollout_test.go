@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hosted-control-planes/hypershift/internal/kubeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
@@ -43,7 +44,7 @@ func TestNextAuthoritiesWaitForNodes(t *testing.T) {
 	w.reconcileOnce()
 	w.expectCondition(resourcesCondition, "False NodesBehind: waiting for nodes slow to adopt the next certificate authorities")
 	w.expectEvent("")
-	w.clock.Step(reportNodesAfter)
+	w.clock.Step(15 * time.Minute)
 	w.reconcileOnce()
 	w.reconcileOnce()
 	w.expectEvent("Warning NodesHoldUpRotation nodes slow have not adopted the next certificate authorities, which wait for them for 24 hours")
@@ -78,7 +79,7 @@ func TestNodeThatNeverFollowsIsLeftBehind(t *testing.T) {
 	w.setTurn(names.KubeletClientSigner, pki.Introduced)
 	w.reconcileOnce()
 	w.expectCondition(resourcesCondition, "False NodesBehind: waiting for nodes dead to adopt the next certificate authorities")
-	w.clock.Step(nodesTimeout - time.Second)
+	w.clock.Step(24*time.Hour - time.Second)
 	w.reconcileOnce()
 	w.expectEvent("Warning NodesHoldUpRotation ")
 	w.clock.Step(time.Second)
@@ -134,13 +135,13 @@ func TestNodeAuthoritiesAreSigned(t *testing.T) {
 // publish simulates kube-controller-manager.
 func (w *testEnv) publish() {
 	w.t.Helper()
-	kubeconfig := secret(names.ControlPlaneOperatorKubeconfig, "", nil)
-	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(kubeconfig), kubeconfig))
-	connection, err := w.reconciler.newConnection(kubeconfig.Data[names.AdminKubeconfigFile])
+	admin := secret(names.ControlPlaneOperatorKubeconfig, "", nil)
+	w.must(w.Admin().Get(w.t.Context(), client.ObjectKeyFromObject(admin), admin))
+	config, err := kubeconfig.Config(admin.Data[names.AdminKubeconfigFile])
 	w.must(err)
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: rootCAOfPods}}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-root-ca.crt"}}
 	w.must(client.IgnoreNotFound(w.hosted.Admin().Delete(w.t.Context(), cm)))
-	cm = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: rootCAOfPods}, Data: map[string]string{pki.TrustKey: string(connection.config.CAData)}}
+	cm = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-root-ca.crt"}, Data: map[string]string{pki.TrustKey: string(config.CAData)}}
 	w.must(w.hosted.Admin().Create(w.t.Context(), cm))
 }
 

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/autonode"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/cloudcleanup"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
@@ -240,7 +242,7 @@ func TestEmptyClusterIsReportedInOneReconcile(t *testing.T) {
 		t.Errorf("wrote %v in the hosted cluster", writes)
 	}
 	for w.next < interval {
-		if w.next > policyDelay {
+		if w.next > cloudcleanup.Interval {
 			t.Fatalf("the next reconcile is after %s", w.next)
 		}
 		w.clock.Step(w.next)
@@ -331,7 +333,7 @@ func TestCleanupAwaitsAControllerOutsideOfTheNodes(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, r := range w.hcp(t.Context()).Status.RemainingCloudResources {
-		if lost := r.Type != typeVolume; (r.Reason == hyperv1.ControllerNotRunningReason) != lost {
+		if lost := r.Type != "volume"; (r.Reason == hyperv1.ControllerNotRunningReason) != lost {
 			t.Errorf("status lists %+v", r)
 		}
 	}
@@ -361,7 +363,7 @@ func TestDeletePermissionsAreGrantedForTheCleanup(t *testing.T) {
 	w.deleted(true)
 	w.reconcileOnce()
 	after := strings.TrimPrefix(strings.Join(w.written, "\n"), before)
-	if !strings.Contains(after, masterUser+" apply ClusterRoleBinding") {
+	if !strings.Contains(after, "hypershift:permissions apply ClusterRoleBinding") {
 		t.Errorf("wrote %s", after)
 	}
 }
@@ -389,10 +391,10 @@ func TestCleanupCrashConsistency(t *testing.T) {
 func withNodesOnDemand(t testing.TB) *testEnv {
 	w := inTheCloud(t)
 	w.onDemand()
-	for _, kind := range []schema.GroupVersionKind{nodePoolKind, nodeClaimKind, nodeClassKind} {
+	for _, kind := range []schema.GroupVersionKind{autonode.NodePool, autonode.NodeClaim, autonode.EC2NodeClass} {
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(kind)
-		obj.SetName(karpenterDefault)
+		obj.SetName("default")
 		obj.SetFinalizers([]string{"karpenter.sh/termination"})
 		w.must(w.hosted.Admin().Create(t.Context(), obj))
 	}
@@ -404,18 +406,18 @@ func (w *testEnv) karpenter(ctx context.Context) error {
 	if err := w.cloud(ctx); err != nil {
 		return err
 	}
-	for _, kind := range []schema.GroupVersionKind{nodePoolKind, nodeClaimKind, nodeClassKind} {
-		claims := listOf(nodeClaimKind)
+	for _, kind := range []schema.GroupVersionKind{autonode.NodePool, autonode.NodeClaim, autonode.EC2NodeClass} {
+		claims := autonode.ListOf(autonode.NodeClaim)
 		if err := w.hosted.Admin().List(ctx, claims); err != nil {
 			return err
 		}
-		list := listOf(kind)
+		list := autonode.ListOf(kind)
 		if err := w.hosted.Admin().List(ctx, list); err != nil {
 			return err
 		}
 		for i := range list.Items {
 			obj := &list.Items[i]
-			if obj.GetDeletionTimestamp() == nil || kind == nodeClassKind && len(claims.Items) > 0 {
+			if obj.GetDeletionTimestamp() == nil || kind == autonode.EC2NodeClass && len(claims.Items) > 0 {
 				continue
 			}
 			obj.SetFinalizers(nil)
@@ -433,8 +435,8 @@ func TestNodesOnDemandAreDeletedAfterTheVolumes(t *testing.T) {
 	claim := func() (there, deleted bool) {
 		t.Helper()
 		obj := &unstructured.Unstructured{}
-		obj.SetGroupVersionKind(nodeClaimKind)
-		err := w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: karpenterDefault}, obj)
+		obj.SetGroupVersionKind(autonode.NodeClaim)
+		err := w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: "default"}, obj)
 		w.must(client.IgnoreNotFound(err))
 		return err == nil, err == nil && obj.GetDeletionTimestamp() != nil
 	}
@@ -445,13 +447,13 @@ func TestNodesOnDemandAreDeletedAfterTheVolumes(t *testing.T) {
 	}
 	for range 10 {
 		w.must(w.cloud(t.Context()))
-		w.clock.Step(cleanupInterval)
+		w.clock.Step(cloudcleanup.Interval)
 		w.reconcileOnce()
 	}
 	if there, deleted := claim(); !there || !deleted {
 		t.Errorf("the volumes are gone; the node exists: %v, is being deleted: %v", there, deleted)
 	}
-	if text := w.conditionText(destroyed); !strings.Contains(text, "NodeClaim "+karpenterDefault) {
+	if text := w.conditionText(destroyed); !strings.Contains(text, "NodeClaim "+"default") {
 		t.Errorf("the condition is %q", text)
 	}
 }

@@ -10,36 +10,40 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/certificaterequests/requesttest"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
 )
 
 func TestConnectionToNodesIsReported(t *testing.T) {
 	const reached, reporting = hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable
 	w := newTestEnv(t)
 	problem, asked := errors.New("dial tcp 10.0.1.7:10250: no agent available"), 0
-	w.reconciler.ReadLog = func(context.Context, *rest.Config, string, string) error { asked++; return problem }
+	w.reconciler.tunnels.ReadLog = func(context.Context, *rest.Config, string, string) error { asked++; return problem }
 	w.reconcileAll()
 	w.expectCondition(reached, "Unknown NoNodes: the cluster has no nodes")
 	w.expectCondition(reporting, "Unknown NoNodes: the cluster has no nodes")
 
-	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}))
+	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
 	w.reconcileOnce()
 	w.expectCondition(reached, "False NoTunnels: no pod konnectivity-agent is ready")
 	w.expectCondition(reporting, "True AsExpected: nodes report to the API server")
 	node := &corev1.Node{}
-	w.must(w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: nodeName}, node))
+	w.must(w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: requesttest.NodeName}, node))
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown"}}
 	w.must(w.hosted.Admin().Status().Update(t.Context(), node))
 	w.reconcileOnce()
 	w.expectCondition(reporting, "False NodesSilent: no kubelet has reported to the API server for some time")
-	if w.next != nodeRetryInterval {
+	if w.next != dataplane.RetryInterval {
 		t.Errorf("comes back after %s", w.next)
 	}
 
-	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: agentLabels}}
+	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: map[string]string{"k8s-app": "konnectivity-agent"}}}
 	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	w.must(w.hosted.Admin().Create(t.Context(), agent))
 	w.reconcileOnce()
@@ -87,50 +91,60 @@ func expectMetric(t *testing.T, name string, want float64) {
 	}
 }
 
-func TestMonitorSendsAnEventWhenTheConnectionChanges(t *testing.T) {
+func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 	w := newTestEnv(t)
 	var problem atomic.Pointer[error]
+	var reads atomic.Int64
 	set := func(err error) { problem.Store(&err) }
-	w.reconciler.ReadLog = func(context.Context, *rest.Config, string, string) error { return *problem.Load() }
-	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: agentLabels}}
+	w.reconciler.tunnels.MonitorInterval = time.Millisecond
+	w.reconciler.tunnels.ReadLog = func(context.Context, *rest.Config, string, string) error {
+		reads.Add(1)
+		return *problem.Load()
+	}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	t.Cleanup(queue.ShutDown)
+	w.must(w.reconciler.connections.Watches().Start(t.Context(), queue))
+	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: map[string]string{"k8s-app": "konnectivity-agent"}}}
 	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	w.must(w.hosted.Admin().Create(t.Context(), agent))
-	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}))
+	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
 	set(nil)
 	w.reconcileAll()
 	w.expectCondition(hyperv1.DataPlaneConnectionAvailable, "True AsExpected: nodes respond")
 
-	var hosted *clusterConnection
-	for _, hosted = range w.reconciler.connections {
-	}
-	m := w.reconciler.monitor(t.Context(), w.hcp(t.Context()), hosted, time.Millisecond)
-	defer m.Stop()
 	expect := func(want string) {
 		t.Helper()
-		select {
-		case <-m.ResultChan():
-		case <-time.After(20 * time.Second):
-			t.Fatal("no event")
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			if time.Now().After(deadline) {
+				t.Fatalf("no reconcile has reported %s, but %s", want, w.conditionText(hyperv1.DataPlaneConnectionAvailable))
+			}
+			if queue.Len() == 0 {
+				time.Sleep(time.Millisecond)
+				continue
+			}
+			request, _ := queue.Get()
+			queue.Done(request)
+			if w.reconcileOnce(); w.conditionText(hyperv1.DataPlaneConnectionAvailable) == want {
+				return
+			}
 		}
-		w.reconcileOnce()
-		w.expectCondition(hyperv1.DataPlaneConnectionAvailable, want)
 	}
 	set(errors.New("no agent available"))
 	expect("False NodesUnreachable: no node responds: no agent available")
 	set(nil)
 	expect("True AsExpected: nodes respond")
-	// A monitor that still runs reports nothing about a cluster without nodes.
-	w.must(w.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}))
-	w.must(w.hosted.Admin().Delete(t.Context(), agent))
+	// The monitor still runs, and reports nothing about a cluster without nodes.
+	w.must(w.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
 	w.reconcileOnce()
-	w.reconciler.check(t.Context(), w.hcp(t.Context()), hosted)
 	w.expectCondition(hyperv1.DataPlaneConnectionAvailable, "Unknown NoNodes: the cluster has no nodes")
+	for before := reads.Load(); reads.Load() < before+3; {
+		time.Sleep(time.Millisecond)
+	}
 	expectMetric(t, "hypershift_cluster_nodes_reachable", absent)
-	m.Stop()
-	set(errors.New("no agent available"))
-	select {
-	case <-m.ResultChan():
-		t.Error("an event after Stop")
-	case <-time.After(50 * time.Millisecond):
+	w.reconciler.connections.Disconnect(w.hcp(t.Context()).UID)
+	for reads.Store(0); ; reads.Store(0) { // until it has stopped
+		if time.Sleep(50 * time.Millisecond); reads.Load() == 0 {
+			return
+		}
 	}
 }

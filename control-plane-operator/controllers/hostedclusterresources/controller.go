@@ -2,10 +2,12 @@ package hostedclusterresources
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -14,7 +16,12 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/authorities"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/autonode"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/certificaterequests"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/connection"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -41,7 +48,7 @@ type Options struct {
 	// ReadLog reads a line of a pod's log; nil for the usual way.
 	ReadLog func(ctx context.Context, config *rest.Config, namespace, pod string) error
 	// Instances is nil if there are no nodes on demand.
-	Instances Instances
+	Instances autonode.Instances
 	// Open makes a client of the hosted cluster; nil for the usual one.
 	Open func(*rest.Config) (client.WithWatch, error)
 }
@@ -50,23 +57,26 @@ type Options struct {
 // answer must not occupy the worker for minutes.
 const timeout = 30 * time.Second
 
-// Reconciler manages the objects that a hosted cluster needs inside.
+// Reconciler manages the objects that a hosted cluster needs inside. Each step is a few lines: what it does is in the packages of
+// control-plane-operator/hostedcluster.
 type Reconciler struct {
 	Options
-	// connections are those to hosted clusters. One reconcile runs at a time.
-	connections map[types.UID]*clusterConnection
-	watches     *watchSource
+	connections *connection.Pool
+	objects     objects.Options
+	approver    certificaterequests.Approver
+	rollout     authorities.Rollout
+	tunnels     dataplane.Checker
 }
 
 func newReconciler(opts Options) *Reconciler {
-	r := &Reconciler{Options: opts, connections: map[types.UID]*clusterConnection{}, watches: newWatchSource()}
-	if r.Open == nil {
-		r.Open = open(opts.Scheme)
+	return &Reconciler{
+		Options:     opts,
+		connections: connection.NewPool(connection.Options{Client: opts.Client, Scheme: opts.Scheme, Open: opts.Open}),
+		objects:     objects.Options{Client: opts.Client, Clock: opts.Clock, Releases: opts.Releases, Interval: opts.Interval},
+		approver:    certificaterequests.Approver{Client: opts.Client, Reader: opts.Reader, Recorder: opts.Recorder, Clock: opts.Clock, Refused: opts.Refused},
+		rollout:     authorities.Rollout{Client: opts.Client, Recorder: opts.Recorder, Clock: opts.Clock},
+		tunnels:     dataplane.Checker{Clock: opts.Clock, Interval: opts.Interval, ReadLog: opts.ReadLog},
 	}
-	if r.ReadLog == nil {
-		r.ReadLog = readLog
-	}
-	return r
 }
 
 // Controller reconciles HostedControlPlanes.
@@ -76,41 +86,41 @@ type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
 func New(opts Options) *Controller { return newReconciler(opts).controller() }
 
 func (r *Reconciler) controller() *Controller {
-	parts := []reconcile.Step[*scope]{
-		{Name: "node access", Run: r.checkNodes},
+	independent := []reconcile.Step[*scope]{
+		{Name: "node access", Run: r.readNodeAccess},
 		{Name: "client certificates", Run: r.approveJoining},
 		{Name: "serving certificates", Run: r.approveServing},
-		{Name: "nodes", Run: r.countNodes},
-		{Name: "connection", Run: r.checkConnection},
-		{Name: "kubelets", Run: r.checkKubelets},
+		{Name: "number of nodes", Run: countNodes},
+		{Name: "connection to nodes", Run: r.observeTunnels},
+		{Name: "kubelets", Run: readKubelets},
 		{Name: "watches", Run: r.ensureWatches},
-		{Name: "CA rollout", Run: r.awaitNodes},
-		{Name: "pod network", Run: r.ensurePodNetwork},
-		{Name: "nodes on demand", Run: r.ensureAutoNode},
+		{Name: "CA rollout", Run: r.awaitCARollout},
+		{Name: "pod network", Run: ensurePodNetwork},
+		{Name: "nodes on demand", Run: ensureAutoNode},
 	}
-	for _, p := range contents() {
-		parts = append(parts, reconcile.Step[*scope]{Name: p.name, Run: func(ctx context.Context, s *scope) error { return r.ensure(ctx, s, p) }})
+	for _, set := range objects.Independent() {
+		independent = append(independent, reconcile.Step[*scope]{Name: set.Name, Run: func(ctx context.Context, s *scope) error { return s.objects.Ensure(ctx, set) }})
 	}
 	live := []reconcile.Step[*scope]{
-		{Name: "machines", Run: r.checkMachines},
+		{Name: "machines", Run: r.findMachinesToFollow},
 		{Name: "API server", Run: r.connect},
-		{Name: "permissions", Run: r.ensurePermissions},
-		{Name: "NodeClaims", Run: r.findNodeClaims},
-		reconcile.Group(parts...),
+		{Name: "permissions", Run: ensurePermissions},
+		{Name: "NodeClaims", Run: findNodeClaims},
+		reconcile.Group(independent...),
 	}
-	cleaning := []reconcile.Step[*scope]{
+	emptying := []reconcile.Step[*scope]{
 		{Name: "API server", Run: r.connect},
-		{Name: "search", Run: r.findCloudResources},
-		{Name: "permissions", Run: unhurried(r.ensurePermissions)},
-		{Name: "admission", Run: unhurried(r.blockCreation)},
-		{Name: "cloud resources", Run: r.removeCloudResources},
+		{Name: "cloud resources", Run: findCloudResources},
+		{Name: "permissions", Run: unhurried(ensurePermissions)},
+		{Name: "admission policy", Run: unhurried(blockCreation)},
+		{Name: "removal", Run: r.removeCloudResources},
 	}
 	return &Controller{
-		Name: "guest", Client: r.Client, Clock: r.Clock,
+		Name: "hostedclusterresources", Client: r.Client, Clock: r.Clock,
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
-			if s.cleaning() {
-				return cleaning
+			if s.emptying() {
+				return emptying
 			}
 			return live
 		},
@@ -121,7 +131,7 @@ func (r *Reconciler) controller() *Controller {
 		Spacing:     reconcile.DefaultSpacing,
 		Prompt:      []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.KubeletServingCertificatesSigned, hyperv1.DataPlaneConnectionAvailable},
 		Summary:     summary,
-		Status:      func(s *scope, report reconcile.Report, _ *reconcile.Conditions) { r.invalidatePermissions(s, report) },
+		Status:      report,
 		Classify:    classifier,
 		Resync:      func(*scope) time.Duration { return r.Interval },
 		NoLaterThan: func(s *scope) time.Duration { return s.requeue },
@@ -129,58 +139,17 @@ func (r *Reconciler) controller() *Controller {
 	}
 }
 
-// scope is what one reconcile knows.
-type scope struct {
-	hcp *hyperv1.HostedControlPlane
-	// hosted is the connection to the hosted cluster. Set by connect.
-	hosted *clusterConnection
-	// target has the facts that components use. Set by the first step that needs it.
-	target *target.HostedCluster
-	// nodesVersion, servingVersion and joinVersion are the resourceVersions at which watches of them begin.
-	// Set by countNodes, approveServing and approveJoining.
-	nodesVersion, servingVersion, joinVersion string
-	// claims are the nodes on demand, and claimsVersion is the resourceVersion at which a watch of them begins. Set by
-	// findNodeClaims.
-	claims        []nodeClaim
-	claimsVersion string
-	// node is what nodes on demand are made from. Set by ensureAutoNode.
-	node *nodeOnDemand
-	// following are the Machines that may have to follow a change of the access mode. Set by checkMachines.
-	following []clusterv1.Machine
-	// cloud has what the hosted cluster created in the cloud, nil if that is not known. Set by findCloudResources.
-	cloud *cloudResources
-	// unprotected is true if it may still create cloud resources. Set by unhurried.
-	unprotected bool
-	// requeue is when to reconcile again although nothing is wrong, 0 for the usual time.
-	requeue time.Duration
-}
-
-// requeueAfter reconciles the object again after that time, or sooner if another step asks for it.
-func (s *scope) requeueAfter(after time.Duration) {
-	if s.requeue == 0 || after < s.requeue {
-		s.requeue = after
-	}
-}
-
-// cleaning is true if the cluster is to be emptied before its API server is deleted.
-func (s *scope) cleaning() bool {
-	return s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes &&
-		(s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes || s.hcp.Spec.AutoNode.Karpenter() != nil)
-}
-
-const yes = "true"
-
-// scope skips a control plane that is being deleted, unless it has to be emptied first.
+// scope skips a control plane that is being deleted, unless its cluster has to be emptied first.
 func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
 	s := &scope{hcp: hcp}
 	paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now())
 	switch {
 	case !hcp.DeletionTimestamp.IsZero():
-		r.disconnect(hcp.UID)
+		r.connections.Disconnect(hcp.UID)
 		return nil, reconcile.Skip(0)
 	case hcp.Unreadable() != "": // the hostedcontrolplane controller reports it
 		return nil, reconcile.Skip(0)
-	case s.cleaning():
+	case s.emptying():
 		return s, nil
 	case hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes:
 		return nil, reconcile.Skip(0)
@@ -188,4 +157,25 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _
 		return nil, reconcile.Skip(remaining)
 	}
 	return s, nil
+}
+
+// connect opens the connection to the hosted cluster.
+func (r *Reconciler) connect(ctx context.Context, s *scope) (err error) {
+	if s.cluster, err = r.connections.Connect(ctx, s.hcp); err != nil {
+		return err
+	}
+	s.objects = &objects.Builder{
+		Options: r.objects, HCP: s.hcp, Cluster: s.cluster, Emptying: s.emptying(),
+		TokenOnDemand: func(ctx context.Context) (*corev1.Secret, error) { return r.tokenOnDemand(ctx, s) },
+	}
+	return nil
+}
+
+// machines returns the Machines of the cluster. There are none without Cluster API.
+func (r *Reconciler) machines(ctx context.Context, s *scope) ([]clusterv1.Machine, error) {
+	list := &clusterv1.MachineList{}
+	if err := r.Reader.List(ctx, list, client.InNamespace(s.hcp.Namespace)); err != nil && !meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("listing Machines: %w", err)
+	}
+	return list.Items, nil
 }

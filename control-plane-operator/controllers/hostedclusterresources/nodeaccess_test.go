@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"testing"
+	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/certificaterequests/requesttest"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/nodeaccess"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
@@ -50,7 +53,7 @@ func (w *testEnv) serve(mode hyperv1.AWSEndpointAccessType) {
 // machine creates a Machine whose node uses a URL. The node reports nothing if url is empty; there is no node if name is.
 func (w *testEnv) machine(name, node, url string) *clusterv1.Machine {
 	w.t.Helper()
-	m := joined(waiting(name, name, node), node)
+	m := requesttest.Joined(requesttest.Waiting(name, name, node), node)
 	w.must(w.Admin().Create(w.t.Context(), m))
 	if node != "" {
 		w.join(node)
@@ -74,7 +77,7 @@ func (w *testEnv) use(name, url string) {
 func (w *testEnv) rollOut(nodes, replaced int32) {
 	w.t.Helper()
 	ds := &appsv1.DaemonSet{}
-	if !w.inside("kube-system", agentName, ds) {
+	if !w.inside("kube-system", "konnectivity-agent", ds) {
 		w.t.Fatal("there are no tunnels")
 	}
 	ds.Status = appsv1.DaemonSetStatus{ObservedGeneration: ds.Generation, DesiredNumberScheduled: nodes, UpdatedNumberScheduled: replaced, NumberAvailable: nodes}
@@ -90,7 +93,7 @@ func (w *testEnv) expectAccess(inUse hyperv1.AWSEndpointAccessType, tunnel, cond
 		w.t.Errorf("recorded %+v for generation %d, want %s", n, hcp.Generation, inUse)
 	}
 	ds := &appsv1.DaemonSet{}
-	if !w.inside("kube-system", agentName, ds) || !slices.Contains(ds.Spec.Template.Spec.Containers[0].Args, "--proxy-server-host="+tunnel) {
+	if !w.inside("kube-system", "konnectivity-agent", ds) || !slices.Contains(ds.Spec.Template.Spec.Containers[0].Args, "--proxy-server-host="+tunnel) {
 		w.t.Errorf("the tunnels lead to %v, not to %s", ds.Spec.Template.Spec.Containers, tunnel)
 	}
 	w.expectCondition(hyperv1.EndpointAccessUpToDate, condition)
@@ -109,7 +112,7 @@ func TestAFormerPathIsKeptUntilMachinesAndTunnelsHaveLeftIt(t *testing.T) {
 	w.publishTunnels()
 	w.setAccess(hyperv1.Private, hyperv1.PublicAndPrivate)
 	w.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines a, b")
-	if w.next > nodesInterval {
+	if w.next > nodeaccess.NodesInterval {
 		t.Errorf("checks the nodes again after %s", w.next)
 	}
 	w.use("node-a", privateURL)
@@ -156,7 +159,7 @@ func TestMachinesThatAreOffOrHaveNotJoinedKeepTheFormerPath(t *testing.T) {
 	w.publishTunnels()
 	w.setAccess(hyperv1.Private, hyperv1.PublicAndPrivate)
 	w.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines off, starting (is no node)")
-	w.clock.Step(nodesTimeout)
+	w.clock.Step(24 * time.Hour)
 	w.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines off, starting (is no node)")
 	w.must(w.Admin().Delete(t.Context(), starting))
 	w.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines off")

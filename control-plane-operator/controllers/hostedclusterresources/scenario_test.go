@@ -74,7 +74,7 @@ func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
 		who, _, _ := strings.Cut(line, " ")
 		rbac := strings.Contains(line, "Role") || strings.Contains(line, "Admission")
 		switch {
-		case who == masterUser && !rbac:
+		case who == "hypershift:permissions" && !rbac:
 			t.Errorf("with more power than it needs: %s", line)
 		case who == names.ControlPlaneOperatorUser && !rbac:
 			byOperator++

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
@@ -38,7 +39,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&corev1.Service{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
 			return obj.GetName() == names.KonnectivityServer || obj.GetName() == names.KubeAPIServer // where it is published without a Route
 		}))).
-		WatchesRawSource(r.watches).
+		WatchesRawSource(r.connections.Watches()).
 		Complete(c)
 }
 
@@ -49,7 +50,7 @@ var relevantChanges = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 
 func relevant(hcp *hyperv1.HostedControlPlane) any {
 	return []any{
-		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, arrived(hcp), hcp.ServedAccess(),
+		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, objects.Arrived(hcp), hcp.ServedAccess(),
 		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryptionRecord),
 	}
 }

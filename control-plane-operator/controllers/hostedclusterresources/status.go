@@ -4,10 +4,97 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
+
+// A verdict is what to do with a condition.
+type verdict int
+
+const (
+	keep verdict = iota
+	set
+	remove
+)
+
+// evaluations are the conditions of single steps: pure functions of the facts that the steps have found out.
+var evaluations = []struct {
+	condition string
+	evaluate  func(*hyperv1.HostedControlPlane, facts) (metav1.Condition, verdict)
+}{
+	{hyperv1.EndpointAccessUpToDate, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		if f.access == nil {
+			return metav1.Condition{}, keep
+		}
+		c, changes := f.access.Condition(hcp)
+		return setIf(changes, c)
+	}},
+	{hyperv1.DataPlaneConnectionAvailable, func(_ *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		if f.connection == nil {
+			return metav1.Condition{}, keep
+		}
+		return f.connection.ToNodes(), set
+	}},
+	{hyperv1.ControlPlaneConnectionAvailable, func(_ *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		if f.connection == nil {
+			return metav1.Condition{}, keep
+		}
+		return f.connection.FromNodes(), set
+	}},
+	{hyperv1.KubeletServingCertificatesSigned, func(_ *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		if f.kubelets == nil {
+			return metav1.Condition{}, keep
+		}
+		return f.kubelets.Condition(), set
+	}},
+	{hyperv1.PodNetworkInstalled, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		switch {
+		case !hcp.Spec.Networking.UsesPodNetworkOfRelease():
+			return metav1.Condition{}, remove
+		case f.podNetwork == nil:
+			return metav1.Condition{}, keep
+		}
+		return f.podNetwork.Condition(), set
+	}},
+	{hyperv1.AutoNodeEnabled, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		switch {
+		case f.drained != nil && f.drained.Gone:
+			return metav1.Condition{}, remove
+		case f.drained != nil:
+			return f.drained.Condition(), set
+		case f.autoNode != nil:
+			return f.autoNode.Condition(hcp), set
+		case hcp.Spec.AutoNode.Karpenter() == nil && hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] != yes:
+			return metav1.Condition{}, remove
+		}
+		return metav1.Condition{}, keep
+	}},
+}
+
+func setIf(changes bool, c metav1.Condition) (metav1.Condition, verdict) {
+	if changes {
+		return c, set
+	}
+	return c, keep
+}
+
+// report sets the conditions of single steps.
+func report(s *scope, outcomes reconcile.Report, conditions *reconcile.Conditions) {
+	for _, e := range evaluations {
+		switch c, verdict := e.evaluate(s.hcp, s.facts); verdict {
+		case set:
+			conditions.Set(e.condition, c.Status, c.Reason, c.Message)
+		case remove:
+			conditions.Remove(e.condition)
+		}
+	}
+	if s.cluster != nil {
+		objects.InvalidatePermissions(s.cluster, outcomes)
+	}
+}
 
 // ownedConditions are the conditions that this controller writes.
 var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate, hyperv1.PodNetworkInstalled, hyperv1.AutoNodeEnabled}
@@ -36,7 +123,7 @@ var classifier = reconcile.Classifier{
 // remove, the hypershift-operator reports that.
 func summary(s *scope) string {
 	switch {
-	case !s.cleaning():
+	case !s.emptying():
 		return hyperv1.ConfigOperatorReconciliationSucceeded
 	case s.cloud != nil:
 		return hyperv1.CloudResourcesDestroyed

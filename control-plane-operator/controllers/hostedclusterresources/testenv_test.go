@@ -44,6 +44,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/autonode"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -77,9 +78,9 @@ var scheme = func() *runtime.Scheme {
 	}
 	s.AddKnownTypeWithName(apiServiceKind, &unstructured.Unstructured{})
 	s.AddKnownTypeWithName(apiServiceKind.GroupVersion().WithKind("APIServiceList"), &unstructured.UnstructuredList{})
-	for _, kind := range []schema.GroupVersionKind{nodePoolKind, nodeClaimKind, nodeClassKind} {
+	for _, kind := range []schema.GroupVersionKind{autonode.NodePool, autonode.NodeClaim, autonode.EC2NodeClass} {
 		s.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
-		s.AddKnownTypeWithName(listOf(kind).GroupVersionKind(), &unstructured.UnstructuredList{})
+		s.AddKnownTypeWithName(autonode.ListOf(kind).GroupVersionKind(), &unstructured.UnstructuredList{})
 	}
 	return s
 }()
@@ -229,7 +230,7 @@ func (w *testEnv) open(config *rest.Config) (client.WithWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &authorizer{testEnv: w, user: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, masterGroup), until: cert.NotAfter}
+	d := &authorizer{testEnv: w, user: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, "system:masters"), until: cert.NotAfter}
 	return interceptor.NewClient(w.hosted.Client().(client.WithWatch), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			if err := d.authorize(ctx, "get", obj); err != nil {

@@ -49,7 +49,7 @@ func TestMetricsAPIIsRegisteredWhileThereAreNodes(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	a.reconcileAll()
-	master := a.client(a.as("test", masterGroup))
+	master := a.client(a.as("test", "system:masters"))
 	deployment := client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: names.MetricsServer}
 	if err := master.Get(t.Context(), deployment, &appsv1.Deployment{}); err == nil || metricsAPI(t, master) != nil {
 		t.Fatalf("a cluster without nodes has metrics-server: %v", err)
@@ -94,7 +94,7 @@ func TestPodIdentityWebhookIsRegistered(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	a.reconcileAll()
-	master := a.client(a.as("test", masterGroup))
+	master := a.client(a.as("test", "system:masters"))
 	hook := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: names.PodIdentityWebhook}}
 	if err := master.Get(t.Context(), client.ObjectKeyFromObject(hook), hook); !apierrors.IsNotFound(err) {
 		t.Fatalf("without a certificate: %v", err)
@@ -142,7 +142,7 @@ func TestStorageIsSetUp(t *testing.T) {
 		names.EBSCSIDriverImage: "registry/ebs:1", names.CSINodeRegistrarImage: "registry/registrar:1", names.CSILivenessProbeImage: "registry/liveness:1",
 	}})
 	a.reconcileAll()
-	master := a.client(a.as("test", masterGroup))
+	master := a.client(a.as("test", "system:masters"))
 	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "ebs.csi.aws.com"}}
 	if err := master.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); !apierrors.IsNotFound(err) {
 		t.Fatalf("without a role: %v", err)

@@ -80,7 +80,7 @@ func newReconciler(opts Options) *Reconciler {
 func (r *Reconciler) controller() *Controller {
 	steps := []reconcile.Step[*hyperv1.HostedControlPlane]{{Name: "KMS key", Condition: hyperv1.ValidAWSKMSConfig, Run: r.checkKey}}
 	return &Controller{
-		Name: "keyprobe", Client: r.Client, Clock: r.Clock,
+		Name: "kmshealth", Client: r.Client, Clock: r.Clock,
 		Gone: r.forget,
 		Scope: func(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*hyperv1.HostedControlPlane, error) {
 			if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {

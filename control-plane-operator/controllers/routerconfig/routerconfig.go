@@ -45,7 +45,7 @@ func New(opts Options) *Controller {
 	r := &Reconciler{Options: opts}
 	steps := []reconcile.Step[*corev1.ConfigMap]{{Name: "router pods", Run: r.annotatePods}}
 	return &Controller{
-		Name: "nudge", Client: opts.Client,
+		Name: "routerconfig", Client: opts.Client,
 		Scope: reconcile.Itself[*corev1.ConfigMap],
 		Phase: func(*corev1.ConfigMap) []reconcile.Step[*corev1.ConfigMap] { return steps },
 	}

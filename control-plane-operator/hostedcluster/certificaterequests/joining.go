@@ -1,0 +1,159 @@
+package certificaterequests
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// OfKubeletClient selects the requests of kubelets for a client certificate.
+var OfKubeletClient = client.MatchingFields{"spec.signerName": certificatesv1.KubeAPIServerClientKubeletSignerName}
+
+// certificateRefused is the reason of the event for a request that a bootstrap token does not allow.
+const certificateRefused = "NodeCertificateRefused"
+
+// Joining approves the first client certificate of a node. A bootstrap token allows one certificate with one key,
+// for the Machine that it was created for. Other requests stay pending: the Machine's addresses may be missing yet, and
+// people can decide. kube-controller-manager approves renewals for a node's own name.
+func (a Approver) Joining(ctx context.Context, of Subject) (Result, error) {
+	r := &run{Approver: a, Subject: of}
+	err := r.joining(ctx)
+	return r.Result, err
+}
+
+func (r *run) joining(ctx context.Context) error {
+	pending, version, err := pendingRequests(ctx, r.Cluster, OfKubeletClient)
+	if err != nil {
+		return err
+	}
+	r.ResourceVersion = version
+	pending = fromTokens(pending)
+	refused := map[string]string{}
+	if r.Refused != nil {
+		defer func() { r.Refused(refused) }()
+	}
+	if len(pending) == 0 {
+		return nil
+	}
+	machines, err := r.Machines(ctx)
+	if err != nil {
+		return err
+	}
+	claimed, err := r.OnDemand(ctx)
+	if err != nil {
+		return err
+	}
+	onDemand, err := r.TokenOnDemand(ctx)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(machines, claimed)
+	tokens := &corev1.SecretList{}
+	if err := r.Client.List(ctx, tokens, client.InNamespace(r.HCP.Namespace), client.HasLabels{hyperv1.BootstrapTokenLabel}); err != nil {
+		return fmt.Errorf("listing bootstrap tokens: %w", err)
+	}
+	for i := range pending {
+		csr := &pending[i]
+		asked, why := joiningMachine(csr, tokens.Items, machines, r.Clock.Now())
+		if onDemand != "" && tokenOf(csr) == onDemand {
+			asked, why = joiningOnDemand(csr, claimed, r.Clock.Now())
+		}
+		if why == "" {
+			if why, err = r.claim(ctx, asked, all); err != nil {
+				return err
+			}
+		}
+		if why != "" {
+			if m := machineOf(strings.TrimPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix), tokens.Items, machines, r.Clock.Now()); m != nil {
+				refused[m.Name] = why
+			}
+			r.refuse(ctx, csr, why)
+			continue
+		}
+		if err := r.approve(ctx, csr, asked.machine.Name, "the token was made for Machine "+asked.machine.Name+", which is the node"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromTokens returns the requests that were made with bootstrap tokens.
+func fromTokens(requests []certificatesv1.CertificateSigningRequest) []certificatesv1.CertificateSigningRequest {
+	var joining []certificatesv1.CertificateSigningRequest
+	for _, csr := range requests {
+		if strings.HasPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix) {
+			joining = append(joining, csr)
+		}
+	}
+	return joining
+}
+
+// refuse leaves a request pending, and reports it after some time.
+func (r *run) refuse(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, why string) {
+	ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", csr.Name, "user", csr.Spec.Username, "because", why)
+	r.awaitMachine(csr)
+	if r.Clock.Since(csr.CreationTimestamp.Time) >= pollInterval {
+		r.Cluster.RecordOnce(r.Recorder, r.HCP, certificateRefused, "ApproveCertificates", string(csr.UID), "certificate request %s of %s is not approved: %s", csr.Name, csr.Spec.Username, why)
+	}
+}
+
+// claim records the key of a Machine's certificate before the approval. The record outlives the request, which the
+// hosted cluster deletes after an hour and its administrators at any time. A crash between the record and the approval
+// is harmless: the next reconcile approves the same key.
+func (r *run) claim(ctx context.Context, asked joining, machines []clusterv1.Machine) (why string, err error) {
+	node := &metav1.PartialObjectMetadata{}
+	node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
+	switch err := r.Cluster.Client.Get(ctx, client.ObjectKey{Name: asked.node}, node); {
+	case err == nil:
+		return "there is a node " + asked.node + " already", nil
+	case !apierrors.IsNotFound(err):
+		return "", fmt.Errorf("getting Node %s: %w", asked.node, err)
+	}
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.HCP.Namespace, Name: names.NodeCertificates}}
+	err = r.Reader.Get(ctx, client.ObjectKeyFromObject(record), record)
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("getting ConfigMap %s: %w", record.Name, err)
+	}
+	uid := string(asked.machine.UID)
+	if key := record.Data[uid]; key == asked.key {
+		return "", nil
+	} else if key != "" {
+		return fmt.Sprintf("Machine %s has a certificate for another key", asked.machine.Name), nil
+	}
+	before := record.DeepCopy()
+	record.Data = claims(record.Data, machines)
+	record.Data[uid] = asked.key
+	if apierrors.IsNotFound(err) {
+		err = r.Client.Create(ctx, record)
+	} else {
+		err = r.Client.Patch(ctx, record, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}
+	if err != nil {
+		return "", fmt.Errorf("recording the certificate of Machine %s in ConfigMap %s: %w", asked.machine.Name, record.Name, err)
+	}
+	return "", nil
+}
+
+// claims keeps the records of Machines that have not joined yet. A Machine that has joined gets no other certificate.
+func claims(all map[string]string, machines []clusterv1.Machine) map[string]string {
+	left := map[string]string{}
+	for i := range machines {
+		if uid := string(machines[i].UID); all[uid] != "" && !machines[i].Status.NodeRef.IsDefined() {
+			left[uid] = all[uid]
+		}
+	}
+	return left
+}

@@ -1,0 +1,52 @@
+package certificaterequests
+
+import (
+	"context"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// OfKubeletServing selects the requests of kubelets for a serving certificate.
+var OfKubeletServing = client.MatchingFields{"spec.signerName": certificatesv1.KubeletServingSignerName}
+
+// Serving approves serving certificates of kubelets that match a Machine. No other controller approves
+// them, because a node could then serve under any name. People decide about requests without a matching Machine.
+func (a Approver) Serving(ctx context.Context, of Subject) (Result, error) {
+	r := &run{Approver: a, Subject: of}
+	err := r.serving(ctx)
+	return r.Result, err
+}
+
+func (r *run) serving(ctx context.Context) error {
+	pending, version, err := pendingRequests(ctx, r.Cluster, OfKubeletServing)
+	if err != nil {
+		return err
+	}
+	r.ResourceVersion = version
+	if len(pending) == 0 {
+		return nil
+	}
+	machines, err := r.Machines(ctx)
+	if err != nil {
+		return err
+	}
+	claimed, err := r.OnDemand(ctx)
+	if err != nil {
+		return err
+	}
+	machines = append(machines, claimed...)
+	for i := range pending {
+		machine, why := servingMachine(&pending[i], machines)
+		if machine == "" {
+			ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", pending[i].Name, "user", pending[i].Spec.Username, "because", why)
+			r.awaitMachine(&pending[i]) // the Machine may get its addresses later
+			continue
+		}
+		if err := r.approve(ctx, &pending[i], machine, "these are the addresses of Machine "+machine); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -45,12 +45,13 @@ func (awsBed) world(t testing.TB) *world {
 			t.Fatal(err)
 		}
 	}
+	settles := &settling{time: 5 * time.Second} // one for both accounts: cases write in turn
 	open := func(profile string, retryer func() aws.Retryer) side {
 		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithSharedConfigProfile(profile), config.WithRetryer(retryer))
 		must(err)
 		who, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 		must(err)
-		return newSide(*who.Account, cfg)
+		return newSide(*who.Account, cfg, settles)
 	}
 	standard := func() aws.Retryer { return retry.NewStandard() }
 	consumer := cmp.Or(os.Getenv("HYPERSHIFT_CONTRACT_CONSUMER"), "contract-consumer")

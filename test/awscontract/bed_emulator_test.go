@@ -51,8 +51,8 @@ func emulatorBed(t *testing.T) bed {
 	t.Cleanup(e.Stop)
 	e.FailOnRefused(t, "")
 	if err := e.SetDelays(t.Context(), awsemulator.Delays{"endpoint.create": 300 * time.Millisecond, "endpoint.delete": 300 * time.Millisecond, "loadBalancer.create": 0, "route53.change": 100 * time.Millisecond, "iam.visibility": 500 * time.Millisecond,
-		// The bed makes its public bucket by three calls in a row, and most cases describe what they have created once.
-		"s3.publicAccess": 0, "visibility": 0,
+		// The bed makes its public bucket by three calls in a row.
+		"s3.publicAccess": 0, "visibility": visibility,
 		// As long as the requests of an account are apart, so that two changes of a zone meet.
 		"route53.processing": 500 * time.Millisecond}); err != nil {
 		t.Fatal(err)
@@ -64,6 +64,9 @@ func emulatorBed(t *testing.T) bed {
 	}
 	return &emulator{Emulator: e}
 }
+
+// visibility is how long EC2 does not find what was created.
+const visibility = 200 * time.Millisecond
 
 func (e *emulator) world(t testing.TB) *world {
 	if e.shared == nil {
@@ -84,10 +87,11 @@ func (e *emulator) prepare(t testing.TB) *world {
 		return &throttledRetryer{pause: func() time.Duration { return 300 * time.Millisecond }}
 	}
 	mine.Retryer, theirs.Retryer = throttled, throttled
+	settles := &settling{time: visibility + 50*time.Millisecond}
 	w := &world{
-		quick:     newSide(two, quick),
-		provider:  newSide(one, mine),
-		consumer:  newSide(two, theirs),
+		quick:     newSide(two, quick, settles),
+		provider:  newSide(one, mine, &settling{time: settles.time}),
+		consumer:  newSide(two, theirs, settles),
 		anonymous: sts.NewFromConfig(aws.Config{Region: region, BaseEndpoint: aws.String(e.URL)}),
 		bucket:    "contract-" + one,
 		principal: "arn:aws:iam::" + two + ":root",

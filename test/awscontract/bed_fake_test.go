@@ -48,7 +48,7 @@ func (fakeBed) world(t testing.TB) *world {
 	open := func(a *fakeaws.Account, retryer aws.Retryer) side {
 		cfg := a.Config(region, "")
 		cfg.Retryer = func() aws.Retryer { return retryer }
-		return newSide(a.ID(), cfg)
+		return newSide(a.ID(), cfg, &settling{}) // it finds everything at once
 	}
 	throttled := &throttledRetryer{pause: func() time.Duration {
 		ticking.Step(time.Second)

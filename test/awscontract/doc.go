@@ -3,6 +3,7 @@
 //	cases_*_test.go            what AWS does: steps through the real SDK clients
 //	world_test.go              the two accounts that every case finds
 //	bed_*_test.go              fakeaws, the emulator, AWS itself
+//	settle_test.go             descriptions wait until EC2 finds what was created
 //	known_differences_test.go  where a bed differs, and why that is all right
 //
 // A difference that is not listed fails, and so does a listed one that is gone.

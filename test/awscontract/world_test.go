@@ -39,8 +39,9 @@ type side struct {
 	sts     *sts.Client
 }
 
-func newSide(account string, cfg aws.Config) side {
-	return side{account, ec2.NewFromConfig(cfg), elb.NewFromConfig(cfg), iam.NewFromConfig(cfg), route53.NewFromConfig(cfg), s3.NewFromConfig(cfg), sts.NewFromConfig(cfg)}
+// newSide returns clients of an account, whose descriptions of EC2 wait until it has settled.
+func newSide(account string, cfg aws.Config, s *settling) side {
+	return side{account, ec2.NewFromConfig(s.config(cfg)), elb.NewFromConfig(cfg), iam.NewFromConfig(cfg), route53.NewFromConfig(cfg), s3.NewFromConfig(cfg), sts.NewFromConfig(cfg)}
 }
 
 // world is what every case finds.

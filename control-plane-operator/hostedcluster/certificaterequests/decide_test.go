@@ -91,6 +91,7 @@ func TestServingCertificateRequests(t *testing.T) {
 }
 
 func TestMachinesThatMayJoin(t *testing.T) {
+	now := time.Now()
 	token := func(id, bootstrap string) corev1.Secret {
 		return corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: "token-" + id, Labels: map[string]string{hyperv1.BootstrapTokenLabel: bootstrap}}, Type: corev1.SecretTypeBootstrapToken,
@@ -112,7 +113,7 @@ func TestMachinesThatMayJoin(t *testing.T) {
 	}{
 		"a machine asks for its own certificate":   {},
 		"its token was renewed and is still valid": {tokens: []corev1.Secret{own, token("zzzzzz", "workers-a")}},
-		"the machine waited a day for capacity":    {machines: []*clusterv1.Machine{requesttest.Since(requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName), 24*time.Hour, time.Minute)}},
+		"the machine waited a day for capacity":    {machines: []*clusterv1.Machine{requesttest.Since(requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName), now.Add(-24*time.Hour), now.Add(-time.Minute))}},
 		"the token of one machine asks for the node of another": {why: requesttest.OtherNode + " is not a name of Machine workers-1, which has [" + requesttest.NodeName + "]",
 			change: func(r *x509.CertificateRequest, _ *spec) { r.Subject.CommonName = nodeUser + requesttest.OtherNode }},
 		"an address is not a name": {why: requesttest.NodeIP + " is not a name of Machine workers-1, which has [" + requesttest.NodeName + "]",
@@ -120,7 +121,7 @@ func TestMachinesThatMayJoin(t *testing.T) {
 		"the addresses of the machine are not known yet": {machines: []*clusterv1.Machine{requesttest.Waiting("workers-1", "workers-a", "")}, why: requesttest.NodeName + " is not a name of Machine workers-1, which has []"},
 		"the machine has joined":                         {machines: []*clusterv1.Machine{requesttest.Joined(requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName), requesttest.NodeName)}, why: "Machine workers-1 has joined as node " + requesttest.NodeName},
 		"the machine is being deleted":                   {machines: []*clusterv1.Machine{requesttest.Deleted(requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName))}, why: "Machine workers-1 is being deleted"},
-		"the machine is there for hours":                 {machines: []*clusterv1.Machine{requesttest.Since(requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName), 3*time.Hour, 3*time.Hour)}, why: "Machine workers-1 has not joined within 2h0m0s"},
+		"the machine is there for hours":                 {machines: []*clusterv1.Machine{requesttest.Since(requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName), now.Add(-3*time.Hour), now.Add(-3*time.Hour))}, why: "Machine workers-1 has not joined within 2h0m0s"},
 		"the token was taken back":                       {tokens: []corev1.Secret{others}, why: "no Machine has the token abcdef"},
 		"the token is no token of ours": {why: "no Machine has the token stolen",
 			change: func(_ *x509.CertificateRequest, s *spec) { s.Username = bootstrapapi.BootstrapUserPrefix + "stolen" }},
@@ -179,6 +180,7 @@ func TestMachinesThatMayJoin(t *testing.T) {
 }
 
 func TestNodesOnDemandThatMayJoin(t *testing.T) {
+	now := time.Now()
 	at := func(name, node string) clusterv1.Machine {
 		m := requesttest.Waiting(name, "", node)
 		m.Spec.Bootstrap = clusterv1.Bootstrap{}
@@ -192,7 +194,7 @@ func TestNodesOnDemandThatMayJoin(t *testing.T) {
 		"no instance has the name":          {[]clusterv1.Machine{at("b", requesttest.OtherNode)}, "no NodeClaim has a running instance " + requesttest.NodeName},
 		"it has joined":                     {[]clusterv1.Machine{*requesttest.Joined(ptrTo(at("a", requesttest.NodeName)), requesttest.NodeName)}, "Machine a has joined as node " + requesttest.NodeName},
 		"two NodeClaims claim the instance": {[]clusterv1.Machine{at("a", requesttest.NodeName), at("b", requesttest.NodeName)}, "two NodeClaims have the instance " + requesttest.NodeName},
-		"it was launched long ago":          {[]clusterv1.Machine{*requesttest.Since(ptrTo(at("a", requesttest.NodeName)), 3*time.Hour, 3*time.Hour)}, fmt.Sprintf("Machine a has not joined within %s", joinWithin)},
+		"it was launched long ago":          {[]clusterv1.Machine{*requesttest.Since(ptrTo(at("a", requesttest.NodeName)), now.Add(-3*time.Hour), now.Add(-3*time.Hour))}, fmt.Sprintf("Machine a has not joined within %s", joinWithin)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, why := joiningOnDemand(requesttest.Joining(t, nil), c.machines, time.Now())

@@ -75,7 +75,7 @@ func Serving(t testing.TB, change func(*x509.CertificateRequest, *certificatesv1
 
 // Deleted is a machine with a deletion timestamp.
 func Deleted(m *clusterv1.Machine) *clusterv1.Machine {
-	m.DeletionTimestamp, m.Finalizers = &metav1.Time{Time: time.Now()}, []string{clusterv1.MachineFinalizer}
+	m.DeletionTimestamp, m.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{clusterv1.MachineFinalizer}
 	return m
 }
 
@@ -115,9 +115,9 @@ func Joined(m *clusterv1.Machine, node string) *clusterv1.Machine {
 	return m
 }
 
-// Since is a machine of this age, whose instance has been ready for this time.
-func Since(m *clusterv1.Machine, made, ready time.Duration) *clusterv1.Machine {
-	m.CreationTimestamp = metav1.NewTime(time.Now().Add(-made))
-	m.Status.Conditions = []metav1.Condition{{Type: clusterv1.InfrastructureReadyCondition, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-ready))}}
+// Since is a machine that was created at one time, and whose instance has been ready since another one.
+func Since(m *clusterv1.Machine, created, ready time.Time) *clusterv1.Machine {
+	m.CreationTimestamp = metav1.NewTime(created)
+	m.Status.Conditions = []metav1.Condition{{Type: clusterv1.InfrastructureReadyCondition, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(ready)}}
 	return m
 }

@@ -36,6 +36,18 @@ func interfaces(count int, group func(*run) string) func(*run, *ec2.RunInstances
 	}
 }
 
+// inZone starts an instance in another subnet of the VPC.
+func inZone(id string) func(*run, *ec2.RunInstancesInput) {
+	return func(r *run, in *ec2.RunInstancesInput) {
+		out, err := r.consumer.ec2.CreateSubnet(r.ctx, &ec2.CreateSubnetInput{VpcId: &r.vpc, CidrBlock: aws.String("10.0.240.0/24"), AvailabilityZoneId: &id})
+		r.ok("CreateSubnet", err)
+		r.later(func() {
+			_, _ = r.consumer.ec2.DeleteSubnet(r.ctx, &ec2.DeleteSubnetInput{SubnetId: out.Subnet.SubnetId})
+		})
+		in.SubnetId, in.InstanceType = out.Subnet.SubnetId, types.InstanceTypeM5Large
+	}
+}
+
 func (r *run) groupOfAnotherVPC() string {
 	out, err := r.consumer.ec2.CreateSecurityGroup(r.ctx, &ec2.CreateSecurityGroupInput{GroupName: aws.String(r.unique("other")), Description: aws.String("contract"), VpcId: &r.other})
 	r.ok("CreateSecurityGroup", err)
@@ -52,7 +64,8 @@ func userData(length int) func(*run, *ec2.RunInstancesInput) {
 }
 
 var machineRules = map[string]func(*run){
-	"user data has at most 16 KB before it is encoded": launch("ec2-user-data", userData(16385), userData(16384)),
+	"user data has at most 16 KB before it is encoded":       launch("ec2-user-data", userData(16385), userData(16384)),
+	"an instance starts only in a zone that offers its type": launch("ec2-instance-type-in-zone", inZone("use1-az3"), nil),
 	"an instance has as many network interfaces as its type allows": launch("ec2-interfaces-per-instance",
 		interfaces(3, func(r *run) string { return r.group() }), interfaces(2, func(r *run) string { return r.group() })),
 	"the security groups of an instance belong to its VPC": func(r *run) {

@@ -2,6 +2,8 @@ package awsemulator_test
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -136,6 +138,28 @@ func TestZoneNamesMeanDifferentZonesInDifferentAccounts(t *testing.T) {
 	must(t, err)
 	equal(t, "the zone of a subnet made by zone id", *subnet.Subnet.AvailabilityZone, b.zones[2])
 	equal(t, "its zone id", *subnet.Subnet.AvailabilityZoneId, "use1-az3")
+}
+
+// What a zone offers is the same in all accounts, whatever they call it.
+func TestInstanceTypesOfAZone(t *testing.T) {
+	for _, a := range []*account{newAccount(t), newAccount(t)} {
+		byName := map[string]string{}
+		zones, err := a.ec2.DescribeAvailabilityZones(t.Context(), &ec2.DescribeAvailabilityZonesInput{})
+		must(t, err)
+		for _, z := range zones.AvailabilityZones {
+			byName[*z.ZoneName] = *z.ZoneId
+		}
+		out, err := a.ec2.DescribeInstanceTypeOfferings(t.Context(), &ec2.DescribeInstanceTypeOfferingsInput{
+			LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{filter("instance-type", "m5.large")},
+		})
+		must(t, err)
+		var ids []string
+		for _, offering := range out.InstanceTypeOfferings {
+			ids = append(ids, byName[*offering.Location])
+		}
+		slices.Sort(ids)
+		equal(t, "the zones with m5.large", strings.Join(ids, " "), "use1-az1 use1-az2 use1-az4 use1-az5 use1-az6")
+	}
 }
 
 func TestLookUpsByTagFindTheirOwn(t *testing.T) {

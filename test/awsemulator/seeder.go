@@ -68,6 +68,11 @@ func (s *seeder) zones(ctx context.Context, ids []string, count int) ([]zone, er
 	}
 	slices.SortFunc(all, func(a, b zone) int { return strings.Compare(a.id, b.id) })
 	if len(ids) == 0 {
+		served, err := ZonesWith(ctx, s.ec2, defaultInstanceType)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(all, func(z zone) bool { return !slices.Contains(served, z.id) })
 		return all[:min(count, len(all))], nil
 	}
 	var chosen []zone
@@ -79,6 +84,25 @@ func (s *seeder) zones(ctx context.Context, ids []string, count int) ([]zone, er
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
+}
+
+// defaultInstanceType is a current type. Not every zone has these: use1-az3, for instance, which EKS does not take either.
+const defaultInstanceType = "m5.large"
+
+// ZonesWith returns the ids of the zones of the region that offer an instance type, in alphabetical order.
+func ZonesWith(ctx context.Context, c *ec2.Client, instanceType string) ([]string, error) {
+	out, err := c.DescribeInstanceTypeOfferings(ctx, &ec2.DescribeInstanceTypeOfferingsInput{
+		LocationType: ec2types.LocationTypeAvailabilityZoneId, Filters: []ec2types.Filter{{Name: aws.String("instance-type"), Values: []string{instanceType}}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("describing the zones with %s: %w", instanceType, err)
+	}
+	var ids []string
+	for _, offering := range out.InstanceTypeOfferings {
+		ids = append(ids, aws.ToString(offering.Location))
+	}
+	slices.Sort(ids)
+	return ids, nil
 }
 
 // vpc makes a VPC with what the controllers read of it: DNS names, and DHCP options.

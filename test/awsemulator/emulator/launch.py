@@ -14,7 +14,7 @@ from moto.ec2.responses import EC2Response
 from moto.iam.models import iam_backends
 from moto.moto_api._internal import mock_random
 
-from . import iam, idempotency, instances, rules
+from . import iam, idempotency, instances, rules, zones
 from .errors import refuse
 from .patching import wrap
 
@@ -26,6 +26,7 @@ def _run_instances(original: Any, self: EC2Response) -> Any:
     _check_profile(self)
     _check_user_data(self)
     _check_interfaces(self)
+    _check_zone(self)
     _check_volumes(self)
     _check_placement(self)
     _check_metadata(self)
@@ -111,6 +112,16 @@ def _check_interfaces(request: EC2Response) -> None:
             group = backend.get_security_group_from_id(group_id)
             if group is not None and group.vpc_id != subnet.vpc_id:
                 rules.refuse("ec2-group-of-another-vpc", f"{group_id} and subnet {subnet.id}")
+
+
+def _check_zone(request: EC2Response) -> None:
+    backend: EC2Backend = request.ec2_backend
+    interfaces = request._get_param("NetworkInterfaces", [])
+    kind = request._get_param("InstanceType") or "m1.small"
+    ids = [request._get_param("SubnetId"), *(interface.get("SubnetId") for interface in interfaces)]
+    for subnet in [backend.get_subnet(subnet_id) for subnet_id in ids if subnet_id]:
+        if not zones.offers(subnet.availability_zone_id, backend.region_name, kind):
+            rules.refuse("ec2-instance-type-in-zone", kind)
 
 
 def _check_volumes(request: EC2Response) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend, Zone
+from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
 from moto.ec2.models.subnets import Subnet
 from moto.utilities.utils import filter_resources
 
@@ -71,6 +72,35 @@ def _describe_availability_zones(
     if filters:
         zones = filter_resources(zones, filters, _FILTERS)
     return [z for z in zones if (not zone_names or z.name in zone_names) and (not zone_ids or z.zone_id in zone_ids)]
+
+
+def offers(zone: str, region: str, instance_type: str) -> bool:
+    """Tell whether the zone with the id has instances of the type."""
+    return instance_type in _offered(region).get(zone, ())
+
+
+@functools.cache
+def _offered(region: str) -> dict[str, set[str]]:
+    types: dict[str, set[str]] = {}
+    for offering in INSTANCE_TYPE_OFFERINGS["availability-zone-id"].get(region, []):
+        types.setdefault(offering["Location"], set()).add(offering["InstanceType"])
+    return types
+
+
+@wrap(EC2Backend, "describe_instance_type_offerings")
+def _describe_instance_type_offerings(
+    original: Any, self: EC2Backend, location_type: str | None = None, filters: Any = None
+) -> list[dict[str, str]]:
+    # moto has the names of one account. What a zone offers depends on the zone, not on what an account calls it.
+    if location_type != "availability-zone":
+        return list(original(self, location_type, filters))
+    found = [
+        {"InstanceType": offering["InstanceType"], "Location": zone.name, "LocationType": location_type}
+        for zone in self.describe_availability_zones()
+        for offering in INSTANCE_TYPE_OFFERINGS["availability-zone-id"].get(self.region_name, [])
+        if offering["Location"] == zone.zone_id
+    ]
+    return [offering for offering in found if self.matches_filters(offering, filters or {}, location_type)]
 
 
 @wrap(EC2Backend, "create_subnet")

@@ -133,8 +133,8 @@ func (c *Cloud) Wait() { c.wg.Wait() }
 // seed creates the account of the management cluster. Its zones have the same order by name and by id: if the zones of
 // machines are named a, b and c, the customers' subnets are in the same zones.
 func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
-	described, err := ec2.NewFromConfig(c.AWS.Config(awsemulator.ManagementAccount)).
-		DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
+	api := ec2.NewFromConfig(c.AWS.Config(awsemulator.ManagementAccount))
+	described, err := api.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
 	if err != nil {
 		return fmt.Errorf("describing zones: %w", err)
 	}
@@ -142,8 +142,14 @@ func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 	for _, zone := range described.AvailabilityZones {
 		zones, ids = append(zones, aws.ToString(zone.ZoneName)), append(ids, aws.ToString(zone.ZoneId))
 	}
+	// The first names are those of zones for control planes and for workers.
+	served, err := awsemulator.ZonesWith(ctx, api, "m5.large")
+	if err != nil {
+		return err
+	}
 	slices.Sort(zones)
 	slices.Sort(ids)
+	ids = slices.Compact(append(served, slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(served, id) })...))
 	byName := map[string]string{}
 	for i, zone := range zones {
 		byName[zone] = ids[i]

@@ -230,7 +230,7 @@ func TestZonesHaveTheSameOrderByNameAndID(t *testing.T) {
 			t.Errorf("a machine in %s has the address %s, which is not in %s", subnet.Zone, address, subnet.CIDR)
 		}
 	}
-	if want := "us-east-1a=use1-az1 us-east-1b=use1-az2 us-east-1c=use1-az3"; strings.Join(zones, " ") != want {
+	if want := "us-east-1a=use1-az1 us-east-1b=use1-az2 us-east-1c=use1-az4"; strings.Join(zones, " ") != want {
 		t.Errorf("%q, want %q", zones, want)
 	}
 }

@@ -7,7 +7,9 @@
 //	etcdconnections      no new connections to an etcd that is about to stop
 //	routerconfig         resync of the router's configuration
 //	hostedapi            health and kubeconfigs of the hosted API server
-//	hostedclusterresources  objects inside the hosted cluster: DNS, proxy, konnectivity, RBAC, CSRs
+//	hostedclusterresources  objects inside the hosted cluster: DNS, proxies, tunnels, permissions, certificate requests
+//	nodejoin             why machines do not become nodes
+//	publicnames          whether the public names resolve
 //	awsprivatelink       AWSEndpointServices and their VPC endpoints in the customer's account
 //	workersecuritygroup  security group of the workers in the customer's account
 //	awsidentity          health of the AWS roles

@@ -1,15 +1,15 @@
 // Package teardown deletes the control plane of a HostedCluster and everything that
 // was created for it.
 //
-//	control-plane-operator is kept running          retention.go
-//	► cloud resources of the hosted cluster         cleanup.go, while its nodes run
-//	► node pools ► machines                         workers.go
-//	► cloud resources of the hosted cluster         cleanup.go, what was created since
-//	► endpoints ► HostedControlPlane                steps.go
-//	► Cluster API's objects                         workers.go
-//	► OIDC documents                                documents.go
-//	► control-plane-operator ► namespace            steps.go
-//	► grace period ► infraID                        steps.go
+//	requirements of the control-plane-operator, which is kept running           retention.go
+//	► cloud resources whose controllers run on nodes                            cleanup.go
+//	► node pools ► machines                                                     workers.go
+//	► cloud resources of the hosted cluster, what was created since             cleanup.go
+//	► endpoints ► HostedControlPlane                                            steps.go
+//	► Cluster API objects                                                       workers.go
+//	► OIDC documents                                                            documents.go
+//	► control-plane-operator ► namespace                                        steps.go
+//	► grace period ► infraID                                                    steps.go
 //	► finalizer
 //
 // The order follows dependencies: volumes and load balancers of the hosted cluster

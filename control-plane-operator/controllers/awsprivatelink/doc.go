@@ -2,7 +2,7 @@
 // control plane, in the customer's AWS account.
 //
 // There are two controllers. Observer watches the control plane and its internal
-// Services, and applies one AWSEndpointService for each Service with a network load
+// Services, and in its step endpoint services applies one AWSEndpointService for each Service with a network load
 // balancer. Reconciler reconciles one AWSEndpointService:
 //
 //	live                                     deleted

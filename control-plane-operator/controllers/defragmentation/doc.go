@@ -1,7 +1,7 @@
 // Package defragmentation limits the size of the databases of a hosted cluster's etcd. Deleted data leaves free pages in
 // the file, and only a defragmentation returns them.
 //
-//	every ten minutes   read the status of each member
+//	etcd databases      every ten minutes: read the status of each member
 //	                    ├── one does not respond, or they have different leaders ──► skip
 //	                    ├── one is fragmented ──► defragment it, followers first; requeue soon
 //	                    └── the NOSPACE alarm is active, and there is space ──► disarm it

@@ -2,6 +2,7 @@
 // KubeAPIServerReachable, EtcdAvailable and, after a restore, EtcdSnapshotRestored, and the status fields that Cluster
 // API and the hypershift-operator wait for.
 //
+//	health check
 //	Secret <infraID>-kubeconfig ── none ──► NotDeployed
 //	      │ cached for some minutes, and read again after a failure
 //	      ▼
@@ -11,6 +12,11 @@
 //	      │                 (both with the conditions of kube-apiserver and etcd)
 //	      ▼
 //	GET /version ──► True: ready, initialized for good, version
+//
+//	confirmation   of a missing answer, before a server that was ready is reported as unavailable
+//	components     their states, for the reason of a failed check
+//	paths          the reachability for users and nodes
+//	arrival        of pods that have become ready: the check is repeated until the Service leads to one
 //
 // It checks often until the API server is ready, and rarely from then on. A change of the serving pods triggers a check
 // at once, and new pods are checked every second until one responds. A new kubeconfig for users is reported at once. The

@@ -1,6 +1,9 @@
 // Package nodejoin reports why machines do not become nodes.
 //
+//	step machines without a node
 //	Machines  ─► late ones    the instance has run for minutes, and there is no node      machines.go
+//
+//	step instances
 //	EC2       ─► its state and status checks: one call for all late machines              examine.go
 //	refusals  ─► why its certificate request is not approved                              package joinrefusals
 //	EC2       ─► its console: the last report of the user data, or the last lines         console.go

@@ -2,15 +2,15 @@
 //
 //	Reconcile   one NodeBootstrap, in one of these states:
 //
-//	  joining   machine     the Machine that owns it                                                  machine.go
-//	            server      address of the API server, certificate authorities ►                      server.go
-//	            inputs      as the NodePool controller has stored them ►                              inputs.go
-//	            token       one for each machine: created, renewed after half its life, deleted       token.go
-//	            user data   Secret user-data-<machine>; condition DataSecretCreated                   userdata.go
+//	  joining   Machine              that owns it                                                  machine.go
+//	            API server address   with the certificate authorities ►                            server.go
+//	            node configuration   as the NodePool controller has stored it ►                    inputs.go
+//	            bootstrap token      one for each machine; renewed after half its life             token.go
+//	            user data            Secret user-data-<machine>; condition DataSecretCreated       userdata.go
 //
-//	  joined    token deleted, user data emptied                                                      userdata.go
-//	  deleting  token deleted; the garbage collector deletes the rest with the owner                  token.go
-//	  deleted   what the garbage collector has not deleted yet                                        token.go
+//	  joined    removal of the secrets: the token is deleted, the user data emptied                userdata.go
+//	  deleting  bootstrap tokens     deleted; the garbage collector deletes the rest               token.go
+//	  deleted   what the garbage collector has not deleted yet                                     token.go
 //
 // Machines do not share tokens. A token lives for 30 minutes and is replaced after half of that; an instance that was started with
 // the former one has the other half to join. Each token is a Secret in the format of the hosted cluster. The

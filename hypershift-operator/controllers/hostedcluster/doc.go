@@ -3,7 +3,7 @@
 // reports the state of the cluster, and deletes everything again.
 //
 //	live      configuration              errors, and what to change                configuration.go
-//	          ► support                  what this installation cannot do          configuration.go
+//	          ► support by this installation                                       configuration.go
 //	          ► finalizer, identifiers                                             identifiers.go
 //	          ► namespace ►                                                        namespace.go
 //	            limits of the namespace    ResourceQuota and LimitRange            namespace.go
@@ -11,13 +11,15 @@
 //	            control-plane-operator     Deployment and its permissions          operator.go, pods.go
 //	            token issuer               signing key; OIDC documents in S3       issuer.go
 //	            copies of user objects                                             userobjects.go
-//	            proxy, unmanaged etcd      credentials of the user                 userobjects.go
+//	            certificate authorities of the proxy                               userobjects.go
+//	            unmanaged etcd credentials                                         userobjects.go
 //	            credentials                the roles that are needed               userobjects.go
 //	            release image              checks before the control plane         controlplane.go
 //	            HostedControlPlane         input of the control-plane-operator     controlplane.go
 //	            network policies           allowed connections                     namespace.go
-//	            Cluster API                its objects and controllers             machines.go
-//	            published Secrets          kubeconfig, password                    userobjects.go
+//	            Cluster API objects, Cluster API controllers                       machines.go
+//	            nodes on demand            their Secret                            machines.go
+//	            kubeconfigs and passwords for users                                userobjects.go
 //
 //	paused    pause of the control plane ► pause of the machines                   pause.go, machines.go
 //

@@ -2,7 +2,7 @@
 // deletes them.
 //
 //	live      configuration ► finalizer ►
-//	            management               is the upgrade type supported?          management.go
+//	            update management        is the upgrade type supported?          management.go
 //	            release                  of the nodes                            release.go
 //	            node configuration, tuning     from ConfigMaps of the user       nodeconfig.go
 //	            health check             when a machine is broken                healthcheck.go
@@ -10,20 +10,20 @@
 //	            architecture, machine image    does the release have them?       image.go
 //	            instance type            does EC2 have it, and the architecture? instancetype.go
 //	            security group           of all workers of the cluster           securitygroup.go
-//	          ► namespace of the control plane ►
+//	          ► control plane namespace ►
 //	            cluster-wide node settings     proxy, SSH keys, trust bundle     clustersettings.go
-//	            AWSMachineTemplate       named by a hash of the spec             template.go
-//	            NodeBootstrapTemplate    and a Secret with the inputs            bootstrap.go
-//	          ► end of a pause                                                   pause.go
+//	            machine template         named by a hash of the spec             template.go
+//	            user data                NodeBootstrapTemplate and its inputs    bootstrap.go
+//	          ► end of the pause                                                 pause.go
 //	          ► MachineDeployment, MachineHealthCheck                            machinedeployment.go
-//	          ► tags and security groups of existing machines                    inplace.go
-//	          ► unused templates                                                 prune.go
+//	          ► tags and security groups of machines that exist                  inplace.go
+//	          ► old templates                                                    prune.go
 //	            machines that do not join      replaced with back-off            repair.go
 //
 //	paused    configuration ► pause of MachineDeployment, MachineHealthCheck     pause.go
 //
-//	deleting  end of a pause ► MachineDeployment, MachineHealthCheck ►
-//	          Machines ► templates, Secrets ► finalizer                          delete.go
+//	deleting  end of the pause ► drain ► MachineDeployment, MachineHealthCheck ►
+//	          machines ► templates, Secrets ► finalizer                          delete.go
 //
 //	lost      the same for a NodePool that no longer exists: its finalizer was
 //	          removed by hand, or it was deleted before it had one               adoption.go

@@ -7,8 +7,8 @@
 //	live                                                        deleting
 //	  record     finalizer, tag keys, and what deletion needs     roles        as recorded; without a record, nothing exists
 //	  roles      sessions with AWS                                resources    in reverse order, each until it is gone
-//	  resources  in the order of the table, each:                 eventual     if the outcome of a creation is not known
-//	               look up ► record the intent ► create           consistency
+//	  resources  in the order of the table, each:                 eventual consistency, if the outcome of a creation
+//	               look up ► record the intent ► create                        is not known
 //	               ► record the id ► repair ► await readiness     sweep        with the last object: by owner tag
 //	                                                              finalizer
 //

@@ -3,14 +3,15 @@
 //
 //	Reconcile   which cluster is this for? paused? then, in order:
 //
-//	  live      claim              finalizer, before anything exists in AWS;                    claim.go
-//	                               spec.subnetIDs: the subnets of all pools of the cluster      subnets.go
+//	  live      finalizer and subnets, before anything exists in AWS:                           claim.go
+//	                               spec.subnetIDs has the subnets of all pools                  subnets.go
 //	            endpoint service   load balancer is that of the Service, and active ►           balancer.go
 //	                               owner, account and region recorded on the Namespace ►        record.go, package ledger
 //	                               service created, adopted, repaired ► principals ►
 //	                               name, zones and condition in status                          service.go
 //
-//	  dying     endpoint service   wait until the customer's half is deleted; delete what the
+//	  dying     deletion of the endpoint service:
+//	                               wait until the customer's half is deleted; delete what the
 //	                               record names; reject endpoints that are still connected;
 //	                               wait until AWS is done                                       delete.go
 //	            finalizer

@@ -10,22 +10,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Owner is the field owner of the whole status. It is not the name of a former owner:
-// an earlier version of the operator, which applies one part as that owner, would
-// remove all others.
+// Owner is the field owner of the whole status.
 const Owner = names.ControlPlaneOperator + "-status"
-
-// formerOwners are those of earlier versions, in which each controller owned its part.
-var formerOwners = []string{
-	names.ControlPlaneOperator,
-	"control-plane-operator-components",
-	"control-plane-operator-encryption",
-	"control-plane-operator-guest",
-	"control-plane-operator-hosted-api",
-	"control-plane-operator-keyprobe",
-	"control-plane-operator-probe",
-	"control-plane-operator-worker-security-group",
-}
 
 // Store is the writer.
 type Store = reconcile.Store[*hyperv1.HostedControlPlane]
@@ -33,7 +19,7 @@ type Store = reconcile.Store[*hyperv1.HostedControlPlane]
 // New returns the writer of one process. live reads past the cache. The writer itself
 // derives Available and the conditions about the version from what the controllers write.
 func New(c client.Client, live client.Reader) *Store {
-	s := reconcile.NewStore[*hyperv1.HostedControlPlane](c, live, Owner, formerOwners...)
+	s := reconcile.NewStore[*hyperv1.HostedControlPlane](c, live, Owner)
 	s.Derive(derive, hyperv1.HostedControlPlaneAvailable, hyperv1.ClusterVersionReleaseAccepted, hyperv1.ClusterVersionProgressing,
 		hyperv1.ClusterVersionSucceeding, hyperv1.ClusterVersionAvailable)
 	return s

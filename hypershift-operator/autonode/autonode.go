@@ -93,7 +93,7 @@ func (w Writer) userData(ctx context.Context, c Cluster, format hyperv1.UserData
 	if err != nil {
 		return nil, err
 	}
-	in := nodeconfig.Inputs{Cluster: &settings, Pool: nodeconfig.Config{Mirrors: mirrors(c.ControlPlane)}, Format: format, Version: "v" + c.Release.KubernetesVersion}
+	in := nodeconfig.Inputs{Cluster: settings, Pool: nodeconfig.Config{Mirrors: mirrors(c.ControlPlane)}, Format: format, Version: "v" + c.Release.KubernetesVersion}
 	if in.Programs, err = w.programs(ctx, c); err != nil {
 		return nil, err
 	}

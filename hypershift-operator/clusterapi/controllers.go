@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,9 +21,9 @@ import (
 )
 
 // controllersSet has the Deployments first, so that programs are stopped before
-// they lose their permissions. Earlier versions had a Secret, too.
+// they lose their permissions.
 func controllersSet(plane controlplane.Namespace) apply.Set {
-	return plane.Set(ControllersSet, append(controlplane.Kinds(), &corev1.SecretList{})...)
+	return plane.Set(ControllersSet, controlplane.Kinds()...)
 }
 
 // bindingSet has no kinds to prune: all clusters share its name.

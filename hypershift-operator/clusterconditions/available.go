@@ -45,10 +45,8 @@ func publishesDocuments(f *Facts) bool {
 // last change of the spec.
 const notObserved = "the last change has not been observed yet"
 
-// wasAvailable includes Unknown, which earlier versions set after True.
 func (f *Facts) wasAvailable() bool {
-	was := f.before(hyperv1.HostedClusterAvailable)
-	return was != "" && was != metav1.ConditionFalse
+	return f.before(hyperv1.HostedClusterAvailable) == metav1.ConditionTrue
 }
 
 // available reports whether the cluster can be used.

@@ -15,9 +15,8 @@ import (
 type Inputs struct {
 	// Pool is the configuration of the node pool.
 	Pool Config
-	// Cluster has the settings of the HostedCluster for all of its nodes. It is nil in Inputs that an earlier version of the
-	// operator has stored: that version stored only the configuration of the pool.
-	Cluster *ClusterSettings
+	// Cluster has the settings of the HostedCluster for all of its nodes.
+	Cluster ClusterSettings
 
 	// The rest is not part of the Secret: each NodeBootstrap has it.
 
@@ -38,19 +37,11 @@ const (
 // Hash returns the name of the Inputs. Machines are replaced when it changes. The version of the nodes is given as also: it
 // replaces machines, too.
 func (in Inputs) Hash(also ...string) (string, error) {
-	cluster, err := in.cluster().hashed()
+	cluster, err := in.Cluster.hashed()
 	if err != nil {
 		return "", err
 	}
 	return in.Pool.hash(append(also, cluster...))
-}
-
-// cluster returns the settings of the cluster, empty if there are none.
-func (in Inputs) cluster() ClusterSettings {
-	if in.Cluster == nil {
-		return ClusterSettings{}
-	}
-	return *in.Cluster
 }
 
 // Encode returns the data of the Secret that stores the Inputs.
@@ -59,9 +50,6 @@ func (in Inputs) Encode() (map[string][]byte, error) {
 	var err error
 	if data[poolKey], err = json.Marshal(in.Pool); err != nil {
 		return nil, fmt.Errorf("encoding the configuration of the node pool: %w", err)
-	}
-	if in.Cluster == nil {
-		return data, nil
 	}
 	if data[clusterKey], err = json.Marshal(in.Cluster); err != nil {
 		return nil, fmt.Errorf("encoding the cluster-wide node settings: %w", err)
@@ -75,12 +63,7 @@ func Decode(data map[string][]byte) (Inputs, error) {
 	if err := utiljson.Unmarshal(data[poolKey], &in.Pool); err != nil {
 		return Inputs{}, fmt.Errorf("decoding the configuration of the node pool: %w", err)
 	}
-	text, stored := data[clusterKey]
-	if !stored {
-		return in, nil
-	}
-	in.Cluster = &ClusterSettings{}
-	if err := utiljson.Unmarshal(text, in.Cluster); err != nil {
+	if err := utiljson.Unmarshal(data[clusterKey], &in.Cluster); err != nil {
 		return Inputs{}, fmt.Errorf("decoding the cluster-wide node settings: %w", err)
 	}
 	return in, nil

@@ -10,8 +10,8 @@ import (
 )
 
 // allSettings are settings of a cluster with every field.
-func allSettings() *nodeconfig.ClusterSettings {
-	return &nodeconfig.ClusterSettings{
+func allSettings() nodeconfig.ClusterSettings {
+	return nodeconfig.ClusterSettings{
 		MachineNetworks: []string{"10.0.0.0/16"}, PodNetworks: []string{"10.132.0.0/14"}, ServiceNetworks: []string{"172.31.0.0/16"},
 		Proxy:       nodeconfig.Proxy{HTTP: "http://a", HTTPS: "http://b", NoProxy: "c", TrustedCA: nodeconfig.Source{Name: "d", Text: "proxy\n"}},
 		TrustBundle: nodeconfig.Source{Name: "e", Text: "bundle\n"},
@@ -24,7 +24,7 @@ func allSettings() *nodeconfig.ClusterSettings {
 func TestTheHashOfUnchangedInputsIsTheSameInEveryVersion(t *testing.T) {
 	for name, c := range map[string]struct {
 		texts   []string
-		cluster *nodeconfig.ClusterSettings
+		cluster nodeconfig.ClusterSettings
 		also    []string
 		want    string
 	}{
@@ -101,7 +101,7 @@ func TestNamesAndProxySettingsReplaceMachinesAndTextsDoNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			settings := allSettings()
-			c.change(settings)
+			c.change(&settings)
 			after, err := nodeconfig.Inputs{Cluster: settings}.Hash()
 			if err != nil || (after != before) != c.replaces {
 				t.Errorf("replaces machines: %v (%v), want %v", after != before, err, c.replaces)
@@ -126,13 +126,6 @@ func TestInputsAreStoredWithoutLoss(t *testing.T) {
 	in := nodeconfig.Inputs{Pool: parse(t, kubeletText, machineText, mirrorText), Cluster: allSettings()}
 	if diff := cmp.Diff(in, stored(t, in)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestInputsOfAnEarlierVersionHaveNoClusterSettings(t *testing.T) {
-	in, err := nodeconfig.Decode(map[string][]byte{"config": []byte(`{"kubelet":{"maxPods":110}}`)})
-	if err != nil || in.Cluster != nil || in.Pool.Kubelet["maxPods"] != int64(110) {
-		t.Errorf("%+v (%v)", in, err)
 	}
 }
 

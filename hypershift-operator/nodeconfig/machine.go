@@ -34,7 +34,7 @@ const SSHUser = "core"
 // address of the API server changes, only the forwarder restarts, and the node stays Ready. The forwarder does not use a
 // proxy, so with a proxy it is the address itself.
 func kubeletServer(in Inputs, m Machine) string {
-	if in.cluster().Proxy.enabled() {
+	if in.Cluster.Proxy.enabled() {
 		return m.Server
 	}
 	return "https://" + m.Advertised.String()
@@ -64,7 +64,7 @@ var cipherSuites = []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDH
 // kubeletConfiguration returns the fields of the user, overridden by those that every node of a cluster must have. Users
 // cannot set the latter; see reserved.
 func kubeletConfiguration(in Inputs) ([]byte, error) {
-	dns, err := in.cluster().ClusterDNS()
+	dns, err := in.Cluster.ClusterDNS()
 	if err != nil {
 		return nil, fmt.Errorf("computing the addresses of the cluster DNS: %w", err)
 	}

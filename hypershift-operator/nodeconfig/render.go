@@ -109,7 +109,7 @@ func baseConfig(in Inputs, m Machine) (types.Config, error) {
 	for _, registry := range slices.Sorted(maps.Keys(mirrors)) {
 		write(registriesDirectory+"/"+registry+"/"+hostsFile, 0o644, []byte(mirrors[registry]))
 	}
-	cluster := in.cluster()
+	cluster := in.Cluster
 	if bundle := cluster.trustBundle(); len(bundle) > 0 {
 		write(trustFile, 0o644, bundle)
 	}

@@ -29,7 +29,7 @@ func machine() nodeconfig.Machine {
 
 // inputs are those of a small cluster.
 func inputs() nodeconfig.Inputs {
-	return nodeconfig.Inputs{Cluster: &nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}}}
+	return nodeconfig.Inputs{Cluster: nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}}}
 }
 
 // configured are the inputs of a pool with a configuration.

@@ -62,11 +62,11 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	if isRecorded(&hc.Status, resources) {
 		return nil
 	}
-	legacy, now := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.CloudResourcesDestroyed), m.Clock.Now()
+	now := m.Clock.Now()
 	switch {
 	case reported != nil && reported.Reason == hyperv1.ControllerNotRunningReason:
 		return m.recordLeft(ctx, c, nil, "their controllers do not run in the hosted cluster", resources...)
-	case c.isOverdue(waitingSince(&hc.Status, hyperv1.WaitForCloudResourceCleanup, legacy, now), now):
+	case c.isOverdue(waitingSince(&hc.Status, hyperv1.WaitForCloudResourceCleanup, now), now):
 		return m.recordLeft(ctx, c, nil, cleanupProblem(hcp), resources...)
 	}
 	left := describeAll(resources)

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/oidc"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -33,11 +30,7 @@ func (m *Manager) removeDocuments(ctx context.Context, c *Cluster) error {
 // orphanDocuments waits for an operator that has the bucket, for a limited time.
 func (m *Manager) orphanDocuments(ctx context.Context, c *Cluster, issuer oidc.Issuer) error {
 	st, now := &c.HostedCluster.Status, m.Clock.Now()
-	legacy := meta.FindStatusCondition(st.Conditions, hyperv1.ValidOIDCConfiguration)
-	if legacy != nil && (legacy.Status != metav1.ConditionUnknown || legacy.Reason != hyperv1.OIDCStorageMissingReason) {
-		legacy = nil
-	}
-	if c.isOverdue(waitingSince(st, hyperv1.WaitForOIDCBucket, legacy, now), now) {
+	if c.isOverdue(waitingSince(st, hyperv1.WaitForOIDCBucket, now), now) {
 		err := m.recordLeft(ctx, c, nil, "the hypershift-operator was started without the bucket", hyperv1.LeftBehindResource{
 			Service: serviceS3, Type: "OIDC documents", ID: issuer.String(), Reason: hyperv1.OIDCStorageMissingReason,
 		})

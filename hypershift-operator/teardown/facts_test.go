@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -46,52 +45,16 @@ func TestTheNextControlPlaneTakesOverTheSecurityGroupOfTheWorkers(t *testing.T) 
 	}
 }
 
-func TestTheMessageOfAnEarlierVersionIsImportedOnce(t *testing.T) {
-	st := hyperv1.HostedClusterStatus{Conditions: []metav1.Condition{{
-		Type: hyperv1.CloudResourcesDestroyed, Status: metav1.ConditionFalse, Reason: hyperv1.CloudResourcesCleanupSkippedReason,
-		Message: "left behind: VPC endpoint vpce-1, security group sg-1; EC2 instance i-1",
-	}}}
-	importLeftBehind(&st)
-	want := leftOf("VPC endpoint vpce-1, security group sg-1", "EC2 instance i-1").LeftBehind
-	if !slices.Equal(st.LeftBehind, want) {
-		t.Fatalf("got %v, want %v", st.LeftBehind, want)
-	}
-	meta.FindStatusCondition(st.Conditions, hyperv1.CloudResourcesDestroyed).Message = "left behind: something else"
-	importLeftBehind(&st)
-	if !slices.Equal(st.LeftBehind, want) {
-		t.Errorf("imported again: %v", st.LeftBehind)
-	}
-	t.Run("not from a condition that reports something else", func(t *testing.T) {
-		st := hyperv1.HostedClusterStatus{Conditions: []metav1.Condition{{Type: hyperv1.CloudResourcesDestroyed, Reason: hyperv1.CloudResourcesRemainingReason, Message: "a volume"}}}
-		importLeftBehind(&st)
-		if len(st.LeftBehind) > 0 {
-			t.Errorf("got %v", st.LeftBehind)
-		}
-	})
-}
-
 func TestTheStartOfAWaitIsRecordedOnce(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	earlier := now.Add(-time.Hour)
-	legacy := &metav1.Condition{LastTransitionTime: metav1.NewTime(earlier)}
-	for name, c := range map[string]struct {
-		legacy *metav1.Condition
-		want   time.Time
-	}{
-		"now": {nil, now},
-		"the time that an earlier version stored": {legacy, earlier},
-	} {
-		t.Run(name, func(t *testing.T) {
-			st := &hyperv1.HostedClusterStatus{}
-			for _, at := range []time.Time{now, now.Add(time.Minute)} {
-				if got := waitingSince(st, hyperv1.WaitForOIDCBucket, c.legacy, at); !got.Equal(c.want) {
-					t.Errorf("got %s, want %s", got, c.want)
-				}
-			}
-			endWait(st, hyperv1.WaitForOIDCBucket)
-			if len(st.Waits) > 0 {
-				t.Errorf("the wait has ended, and the status has %v", st.Waits)
-			}
-		})
+	st := &hyperv1.HostedClusterStatus{}
+	for _, at := range []time.Time{now, now.Add(time.Minute)} {
+		if got := waitingSince(st, hyperv1.WaitForOIDCBucket, at); !got.Equal(now) {
+			t.Errorf("got %s, want %s", got, now)
+		}
+	}
+	endWait(st, hyperv1.WaitForOIDCBucket)
+	if len(st.Waits) > 0 {
+		t.Errorf("the wait has ended, and the status has %v", st.Waits)
 	}
 }

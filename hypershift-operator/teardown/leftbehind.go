@@ -14,7 +14,6 @@ import (
 // Conditions are computed from them, and never the other way round. It returns since
 // when AWS rejects the identity of the cluster, zero if it does not. hcp may be nil.
 func UpdateFacts(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane, now time.Time) (identityRejected time.Time) {
-	importLeftBehind(&hc.Status)
 	dropTakenOver(&hc.Status, hcp)
 	return identityRejectedSince(hc, hcp, now)
 }
@@ -66,18 +65,6 @@ func isRecorded(st *hyperv1.HostedClusterStatus, resources []hyperv1.LeftBehindR
 	})
 }
 
-// importLeftBehind reads the message in which earlier versions stored the list, for
-// clusters that were being deleted during an upgrade.
-func importLeftBehind(st *hyperv1.HostedClusterStatus) {
-	c := meta.FindStatusCondition(st.Conditions, hyperv1.CloudResourcesDestroyed)
-	if len(st.LeftBehind) > 0 || c == nil || c.Reason != hyperv1.CloudResourcesCleanupSkippedReason {
-		return
-	}
-	for _, text := range strings.Split(strings.TrimPrefix(c.Message, leftBehindPrefix), "; ") {
-		recordLeftBehind(st, []hyperv1.LeftBehindResource{{Service: serviceAny, ID: text}})
-	}
-}
-
 // dropTakenOver removes the security group of the workers from the list when the
 // next control plane uses it.
 func dropTakenOver(st *hyperv1.HostedClusterStatus, hcp *hyperv1.HostedControlPlane) {
@@ -92,8 +79,7 @@ func dropTakenOver(st *hyperv1.HostedClusterStatus, hcp *hyperv1.HostedControlPl
 	st.LeftBehind = slices.DeleteFunc(st.LeftBehind, func(r hyperv1.LeftBehindResource) bool { return describeResource(r) == describeResource(*group) })
 	if dropped > len(st.LeftBehind) && len(st.LeftBehind) == 0 {
 		st.LeftBehind = nil
-		// The condition has the old list until this reconcile evaluates it; it must not be imported again.
-		meta.RemoveStatusCondition(&st.Conditions, hyperv1.CloudResourcesDestroyed)
+		meta.RemoveStatusCondition(&st.Conditions, hyperv1.CloudResourcesDestroyed) // it has the old list
 	}
 }
 

@@ -167,12 +167,8 @@ func (m *Manager) waitGracePeriod(_ context.Context, c *Cluster) error {
 	if period == 0 {
 		return nil
 	}
-	legacy := meta.FindStatusCondition(c.HostedCluster.Status.Conditions, hyperv1.HostedClusterDestroyed)
-	if legacy != nil && legacy.Status != metav1.ConditionTrue {
-		legacy = nil
-	}
 	now := m.Clock.Now()
-	left := waitingSince(&c.HostedCluster.Status, hyperv1.WaitForGracePeriod, legacy, now).Add(period).Sub(now)
+	left := waitingSince(&c.HostedCluster.Status, hyperv1.WaitForGracePeriod, now).Add(period).Sub(now)
 	if left <= 0 {
 		return nil
 	}

@@ -10,19 +10,14 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// waitingSince returns the start of a wait. The first call records it: the
-// condition in which earlier versions kept the time, nil for none, is read then, so
-// that a deletion that was in progress during an upgrade does not start to wait again.
-func waitingSince(st *hyperv1.HostedClusterStatus, cause hyperv1.WaitCause, legacy *metav1.Condition, now time.Time) time.Time {
+// waitingSince returns the start of a wait. The first call records it.
+func waitingSince(st *hyperv1.HostedClusterStatus, cause hyperv1.WaitCause, now time.Time) time.Time {
 	for _, w := range st.Waits {
 		if w.Cause == cause {
 			return w.Since.Time
 		}
 	}
 	since := metav1.NewTime(now).Rfc3339Copy()
-	if legacy != nil {
-		since = legacy.LastTransitionTime
-	}
 	st.Waits = append(st.Waits, hyperv1.WaitStatus{Cause: cause, Since: since})
 	return since.Time
 }
@@ -43,5 +38,5 @@ func identityRejectedSince(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControl
 		endWait(&hc.Status, hyperv1.WaitForAWSIdentity)
 		return time.Time{}
 	}
-	return waitingSince(&hc.Status, hyperv1.WaitForAWSIdentity, c, now)
+	return waitingSince(&hc.Status, hyperv1.WaitForAWSIdentity, c.LastTransitionTime.Time)
 }

@@ -7,11 +7,9 @@ import (
 	"reflect"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -25,18 +23,13 @@ func (s *Store[T]) apply(ctx context.Context, base T, batch []*change[T]) (T, er
 	if u.Object["status"], err = s.status(base, batch); err != nil {
 		return base, err
 	}
-	stored, owners, err := s.send(ctx, base, u, s.owner)
-	if err != nil {
-		return base, err
-	}
-	return s.takeOver(ctx, stored, owners), nil
+	return s.send(ctx, base, u)
 }
 
-// send applies u as that owner. It returns base with the status and the version of the
-// answer, and the owners of its fields.
-func (s *Store[T]) send(ctx context.Context, base T, u *unstructured.Unstructured, owner string) (T, []metav1.ManagedFieldsEntry, error) {
-	if err := s.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(owner), client.ForceOwnership); err != nil {
-		return base, nil, err
+// send applies u. It returns base with the status and the version of the answer.
+func (s *Store[T]) send(ctx context.Context, base T, u *unstructured.Unstructured) (T, error) {
+	if err := s.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(s.owner), client.ForceOwnership); err != nil {
+		return base, err
 	}
 	answer := newObject[T]()
 	text, err := json.Marshal(u.Object)
@@ -44,14 +37,14 @@ func (s *Store[T]) send(ctx context.Context, base T, u *unstructured.Unstructure
 		err = json.Unmarshal(text, answer)
 	}
 	if err != nil {
-		return base, nil, fmt.Errorf("decoding the stored object: %w", err)
+		return base, fmt.Errorf("decoding the stored object: %w", err)
 	}
 	// The version was a precondition: nothing else of the object has changed.
 	stored := base.DeepCopyObject().(T)
 	statusOf(stored).Set(statusOf(answer))
 	stored.SetResourceVersion(answer.GetResourceVersion())
 	stored.SetManagedFields(nil)
-	return stored, u.GetManagedFields(), nil
+	return stored, nil
 }
 
 func statusOf(obj client.Object) reflect.Value {
@@ -102,26 +95,6 @@ func merge(status map[string]any, part json.RawMessage) error {
 		}
 	}
 	return nil
-}
-
-// takeOver ends the ownership of former owners: a field that is given up would stay as
-// long as one of them owns it. By now the present owner owns the whole status. If this
-// fails, the next write does it.
-func (s *Store[T]) takeOver(ctx context.Context, stored T, owners []metav1.ManagedFieldsEntry) T {
-	for _, o := range owners {
-		if o.Subresource != "status" || o.Operation != metav1.ManagedFieldsOperationApply || !slices.Contains(s.former, o.Manager) {
-			continue
-		}
-		nothing, err := identity(stored, s.client.Scheme())
-		if err == nil {
-			stored, _, err = s.send(ctx, stored, nothing, o.Manager)
-		}
-		if err != nil {
-			ctrl.LoggerFrom(ctx).Info("A former field owner of the status remains until the next write", "owner", o.Manager, "because", err.Error())
-			break
-		}
-	}
-	return stored
 }
 
 // compareVersions is positive if a is newer than b. Versions that cannot be compared

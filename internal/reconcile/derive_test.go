@@ -64,18 +64,3 @@ func TestChangeOfADerivedConditionIsNoConflict(t *testing.T) {
 		t.Errorf("conditions: %+v", w.read(t).Status.Conditions)
 	}
 }
-
-func TestDerivedConditionOfAnEarlierVersionIsCorrected(t *testing.T) {
-	w := newWorld(t)
-	before := newStore(w.Client, w.Client)
-	a, former := before.Part(conditionPart("A")), before.Part(conditionPart(summed))
-	mustWrite(t, report(a, w.read(t), "A", ""))
-	mustWrite(t, report(former, w.read(t), summed, "from an earlier version"))
-
-	s := deriving(w.Client)
-	a = s.Part(conditionPart("A"))
-	mustWrite(t, a.Writer(w.read(t)))
-	if got := meta.FindStatusCondition(w.read(t).Status.Conditions, summed); got.Status != metav1.ConditionFalse || got.Message != "" {
-		t.Errorf("%+v", got)
-	}
-}

@@ -39,7 +39,6 @@ type Store[T client.Object] struct {
 	client client.Client
 	live   client.Reader
 	owner  string
-	former []string
 	clock  clock.PassiveClock
 
 	derived *derivation[T]
@@ -129,10 +128,8 @@ const (
 )
 
 // NewStore returns a Store that writes as that field owner. live reads past the cache.
-// The fields of former owners, which earlier versions used for parts of the
-// same status, are taken over.
-func NewStore[T client.Object](c client.Client, live client.Reader, owner string, former ...string) *Store[T] {
-	return &Store[T]{client: c, live: live, owner: owner, former: former, clock: clock.RealClock{}, objects: map[client.ObjectKey]*entry[T]{}, recent: map[client.ObjectKey]*recentWrite[T]{}}
+func NewStore[T client.Object](c client.Client, live client.Reader, owner string) *Store[T] {
+	return &Store[T]{client: c, live: live, owner: owner, clock: clock.RealClock{}, objects: map[client.ObjectKey]*entry[T]{}, recent: map[client.ObjectKey]*recentWrite[T]{}}
 }
 
 // Part adds a part. fields returns it as a value that marshals to a JSON object; a

@@ -70,8 +70,8 @@ func report(p *part, es *hyperv1.AWSEndpointService, conditionType, message stri
 	return w
 }
 
-func newStore(c client.Client, live client.Reader, former ...string) *store {
-	return reconcile.NewStore[*hyperv1.AWSEndpointService](c, live, "status", former...)
+func newStore(c client.Client, live client.Reader) *store {
+	return reconcile.NewStore[*hyperv1.AWSEndpointService](c, live, "status")
 }
 
 // apply returns a client that calls a function instead of applying a status. next applies it.
@@ -564,37 +564,4 @@ func TestChangeOfTheSpecRefusesEachReconcileThatDoesNotKnowIt(t *testing.T) {
 			t.Errorf("conditions %q, want D", got)
 		}
 	})
-}
-
-// An earlier version of the operator has a field owner for each controller. Package
-// controlplanestatus tests the same with an API server.
-func TestFieldsOfFormerOwnersAreTakenOver(t *testing.T) {
-	w := newWorld(t)
-	for _, owner := range []string{"first", "second"} {
-		es := w.read(t)
-		old := reconcile.NewWriter(w.Client, w.Client, es, owner, conditionPart(owner))
-		reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: owner, Status: metav1.ConditionTrue}, start)
-		mustWrite(t, old)
-	}
-	es := w.read(t)
-	stranger := reconcile.NewWriter(w.Client, w.Client, es, "stranger", customersHalf)
-	es.Status.EndpointID = "vpce-1"
-	mustWrite(t, stranger)
-
-	s := newStore(w.Client, w.Client, "first", "second", "third")
-	first, _ := s.Part(conditionPart("first")), s.Part(conditionPart("second"))
-	es, err := s.Get(t.Context(), request.NamespacedName)
-	must(t, err)
-	change := first.Writer(es)
-	meta.RemoveStatusCondition(&es.Status.Conditions, "first")
-	mustWrite(t, change)
-	if got := w.types(t); !slices.Equal(got, []string{"second"}) {
-		t.Errorf("conditions %q, want that of the second controller only", got)
-	}
-	if got := w.read(t).Status.EndpointID; got != "vpce-1" {
-		t.Errorf("the field of another owner is %q", got)
-	}
-	if es, err = s.Get(t.Context(), request.NamespacedName); err != nil || es.ResourceVersion != w.read(t).ResourceVersion {
-		t.Errorf("the store has another version than the API server: %v", err)
-	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
-	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -50,8 +49,6 @@ type Certificates interface {
 type Reconciler struct {
 	Options
 	runner *component.Runner
-	// former prunes objects that earlier versions of the hypershift-operator have written.
-	former *apply.Applier
 }
 
 func newReconciler(opts Options) *Reconciler {
@@ -60,7 +57,6 @@ func newReconciler(opts Options) *Reconciler {
 		runner: component.NewRunner(component.Options{
 			Client: opts.Client, Reader: opts.Reader, Scheme: opts.Scheme, Clock: opts.Clock, Owner: names.ControlPlaneOperator, Kinds: target.Kinds(),
 		}),
-		former: apply.New(opts.Client, opts.Scheme, names.HypershiftOperator),
 	}
 }
 
@@ -83,7 +79,6 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "kubelet verification", Run: r.resolveKubeletVerification},
 		{Name: "encryption", Run: r.awaitEncryption},
 		{Name: "components", Run: r.ensureComponents},
-		{Name: "former credentials", Run: r.removeFormerCredentials},
 	}
 	deleting := []reconcile.Step[*scope]{
 		{Name: "others", Run: r.awaitOthers},

@@ -5,12 +5,8 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
-	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -40,14 +36,4 @@ func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 		return reconcile.Wait(interval, hyperv1.WaitingForRolloutCompleteReason, "components are being rolled out")
 	}
 	return nil
-}
-
-// removeFormerCredentials deletes the Secrets with AWS roles that the hypershift-operator of an earlier version has written. No
-// pod mounts them after all components have been rolled out.
-func (r *Reconciler) removeFormerCredentials(ctx context.Context, s *scope) error {
-	if s.paused {
-		return nil
-	}
-	_, err := r.former.Delete(ctx, apply.Set{Name: "credentials", Namespace: s.hcp.Namespace, Kinds: []client.ObjectList{&corev1.SecretList{}}})
-	return err
 }

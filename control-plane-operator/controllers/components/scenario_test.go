@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -233,35 +232,6 @@ func TestPausedControlPlaneIsNotChanged(t *testing.T) {
 	w.settle()
 	if missing := w.ready(t.Context()); missing != "" || w.pods(names.Etcd)["1.36.3"] != 1 {
 		t.Errorf("it does not go on: %s", missing)
-	}
-}
-
-// Pods of an earlier version mount Secrets of the hypershift-operator until they are replaced.
-func TestFormerCredentialsGoAfterThePodsThatMountThem(t *testing.T) {
-	w := up(t, hyperv1.SingleReplica)
-	credentials := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "clusters-demo", Name: "cloud-controller-creds", Labels: map[string]string{apply.InventoryLabel: names.HypershiftOperator + ".credentials"},
-	}}
-	kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "clusters-demo", Name: names.PullSecret, Labels: map[string]string{apply.InventoryLabel: names.HypershiftOperator + ".pull-secret"},
-	}}
-	w.Create(t, credentials, kept)
-	there := func(secret *corev1.Secret) bool {
-		err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(secret), &corev1.Secret{})
-		w.must(client.IgnoreNotFound(err))
-		return err == nil
-	}
-	w.release(newer)
-	w.watch(func() {
-		if w.pods(names.KubeScheduler)["1.35.4"] > 0 && !there(credentials) {
-			t.Fatal("they are deleted while an earlier version runs")
-		}
-	})
-	if there(credentials) {
-		t.Error("they are still there")
-	}
-	if !there(kept) {
-		t.Error("the Secret of another set is gone, too")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clustersettings"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -29,15 +28,5 @@ func (r *Reconciler) resolveInputs(ctx context.Context, s *scope) error {
 		return reconcile.Wait(lookAgain, hyperv1.ConfigNotFoundReason, "Secret %s does not contain the configuration of a node pool: delete it, and the operator writes it again", name)
 	}
 	s.inputs.Format, s.inputs.Version, s.inputs.Programs = format(s), s.nb.Spec.Version, s.nb.Spec.Programs
-	if s.inputs.Cluster != nil {
-		return nil
-	}
-	// An earlier version of the operator has stored it. The NodePool controller adds the settings of the cluster as soon as it
-	// reconciles the pool. It does not do so while the pool is paused or not valid, and machines are repaired meanwhile.
-	settings, err := clustersettings.Gather(ctx, r.Reader, s.hcp)
-	if err != nil {
-		return err
-	}
-	s.inputs.Cluster = &settings
 	return nil
 }

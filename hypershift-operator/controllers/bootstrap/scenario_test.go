@@ -55,19 +55,11 @@ func change[T client.Object](t *testing.T, w *testEnv, name string, obj T, do fu
 }
 
 func TestAMachineGetsWhatItNeedsToJoin(t *testing.T) {
-	for name, prepare := range map[string]func(*testing.T, *testEnv){
-		"inputs with the settings of the cluster":       func(*testing.T, *testEnv) {},
-		"inputs of an earlier version, which have none": func(t *testing.T, w *testEnv) { w.storeAsBefore(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			prepare(t, w)
-			pass := w.start()
-			w.others(t)
-			w.pass(t, pass)
-			w.expectMachineThatCanJoin(t)
-		})
-	}
+	w := newTestEnv(t)
+	pass := w.start()
+	w.others(t)
+	w.pass(t, pass)
+	w.expectMachineThatCanJoin(t)
 }
 
 func (w *testEnv) expectMachineThatCanJoin(t *testing.T) {
@@ -313,19 +305,11 @@ func TestTheConditionNamesTheMissingInput(t *testing.T) {
 			spoil:  func(t *testing.T, w *testEnv) { w.fill(t, configName, "config", "}") },
 			reason: hyperv1.ConfigNotFoundReason, says: "delete it, and the operator writes it again",
 		},
-		"no settings of the cluster, neither stored nor copied": {
+		"no settings of the cluster": {
 			spoil: func(t *testing.T, w *testEnv) {
-				w.storeAsBefore(t)
-				w.remove(t, sshKey())
+				change(t, w, configName, &corev1.Secret{}, func(s *corev1.Secret) { delete(s.Data, "cluster") })
 			},
-			reason: hyperv1.WaitingForReason, says: "copy ssh-key of a Secret",
-		},
-		"an empty trust bundle beside inputs of an earlier version": {
-			spoil: func(t *testing.T, w *testEnv) {
-				w.storeAsBefore(t)
-				change(t, w, names.UserCABundle, &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { cm.Data = nil })
-			},
-			reason: hyperv1.InvalidNodeInputReason, says: "spec.additionalTrustBundle",
+			reason: hyperv1.ConfigNotFoundReason, says: "delete it, and the operator writes it again",
 		},
 		"a trust bundle that is too large": {
 			spoil: func(t *testing.T, w *testEnv) {

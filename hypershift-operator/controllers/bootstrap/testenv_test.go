@@ -113,7 +113,7 @@ current-context: admin
 func storedInputs() *corev1.Secret {
 	data, err := nodeconfig.Inputs{
 		Pool: nodeconfig.Config{Kubelet: map[string]any{"maxPods": 110}},
-		Cluster: &nodeconfig.ClusterSettings{
+		Cluster: nodeconfig.ClusterSettings{
 			MachineNetworks: []string{"10.0.0.0/16"}, PodNetworks: []string{"10.132.0.0/14"}, ServiceNetworks: []string{"172.31.0.0/16", "fd03::/112"},
 			Proxy:       nodeconfig.Proxy{HTTPS: "http://proxy:3128", NoProxy: "example.com"},
 			TrustBundle: nodeconfig.Source{Name: "my-bundle", Text: "more\n"},
@@ -122,14 +122,6 @@ func storedInputs() *corev1.Secret {
 	}.Encode()
 	utilruntime.Must(err)
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: configName}, Data: data}
-}
-
-// storeAsBefore makes the Secret the one that an earlier version has written, without the settings of the cluster.
-func (w *testEnv) storeAsBefore(t *testing.T) {
-	t.Helper()
-	change(t, w, configName, &corev1.Secret{}, func(s *corev1.Secret) {
-		s.Data = map[string][]byte{"config": []byte(`{"kubelet":{"maxPods":110}}`)}
-	})
 }
 
 // sshKey and trustBundle are copies of what the user has written.

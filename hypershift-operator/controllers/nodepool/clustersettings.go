@@ -26,6 +26,6 @@ func (r *Reconciler) resolveClusterWide(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	s.inputs.Cluster = &settings
+	s.inputs.Cluster = settings
 	return nil
 }

@@ -38,7 +38,7 @@ func bootstrapNames(t *testing.T, change func(*hyperv1.HostedControlPlaneSpec)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.inputs.Cluster = &settings
+	s.inputs.Cluster = settings
 	secret, err := desiredConfig(s)
 	if err != nil {
 		t.Fatal(err)
@@ -176,12 +176,12 @@ func TestAnUpgradeStoresTheClusterSettingsAndReplacesNoMachine(t *testing.T) {
 		t.Errorf("machines (-before +after):\n%s", diff)
 	}
 	in, err := nodeconfig.Decode(read())
-	if err != nil || in.Cluster == nil {
+	if err != nil {
 		t.Fatalf("the settings of the cluster are not stored (%v)", err)
 	}
 	want := nodeconfig.Inputs{
 		Pool: nodeconfig.Config{Kubelet: map[string]any{"maxPods": int64(100)}},
-		Cluster: &nodeconfig.ClusterSettings{
+		Cluster: nodeconfig.ClusterSettings{
 			MachineNetworks: []string{"10.0.0.0/16"}, PodNetworks: []string{"10.132.0.0/14"}, ServiceNetworks: []string{"172.31.0.0/16"},
 			Proxy:       nodeconfig.Proxy{HTTPS: "http://proxy:3128", NoProxy: "example.com", TrustedCA: nodeconfig.Source{Name: "copied-proxy-ca", Text: "proxy\n"}},
 			TrustBundle: nodeconfig.Source{Name: "my-bundle", Text: "bundle\n"},

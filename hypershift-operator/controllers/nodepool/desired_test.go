@@ -69,50 +69,17 @@ func TestMachineTemplatesHaveTheSameNamesInEveryVersion(t *testing.T) {
 	}
 }
 
-// Pods reach the metadata of machines that were made before, until their user asks for others.
-func TestAnExistingTemplateKeepsItsHopLimit(t *testing.T) {
-	for name, c := range map[string]struct {
-		there, other int64 // hop limits of the template of that name, and of another one of the pool
-		asked        string
-		want         int64
-	}{
-		"a new pool":                       {want: 1},
-		"a template of before":             {there: 2, want: 2},
-		"the next one of such a pool":      {other: 2, want: 1},
-		"one that somebody has opened":     {there: 64, want: 1},
-		"one that is closed already":       {there: 1, want: 1},
-		"a pool that asks for the former":  {asked: "2", want: 2},
-		"a pool of before that asks for 1": {asked: "1", other: 2, want: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := judged(func(np *hyperv1.NodePool) {
-				if c.asked != "" {
-					np.Annotations = map[string]string{hyperv1.MetadataHopLimitAnnotation: c.asked}
-				}
-			})
-			before, err := desiredTemplate(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, limit := range map[string]int64{before.Name: c.there, "workers-other": c.other} {
-				if limit > 0 {
-					there := before.DeepCopy()
-					there.Name = name
-					there.Spec.Template.Spec.InstanceMetadataOptions.HTTPPutResponseHopLimit = limit
-					s.templates = append(s.templates, *there)
-				}
-			}
-			got, err := desiredTemplate(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if limit := got.Spec.Template.Spec.InstanceMetadataOptions.HTTPPutResponseHopLimit; limit != c.want {
-				t.Errorf("hop limit %d, want %d", limit, c.want)
-			}
-			if c.there == formerHopLimit && edited(&s.templates[0], got) {
-				t.Error("the upgrade of the operator makes the template again")
-			}
-		})
+func TestHopLimit(t *testing.T) {
+	for asked, want := range map[string]int64{"": 1, "2": 2, "64": 64, "many": 1} {
+		got, err := desiredTemplate(judged(func(np *hyperv1.NodePool) {
+			np.Annotations = map[string]string{hyperv1.MetadataHopLimitAnnotation: asked}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if limit := got.Spec.Template.Spec.InstanceMetadataOptions.HTTPPutResponseHopLimit; limit != want {
+			t.Errorf("annotation %q: hop limit %d, want %d", asked, limit, want)
+		}
 	}
 }
 

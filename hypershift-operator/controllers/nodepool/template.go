@@ -72,7 +72,7 @@ func desiredTemplate(s *scope) (*infrav1.AWSMachineTemplate, error) {
 	}
 	t := &infrav1.AWSMachineTemplate{ObjectMeta: s.clusters(s.np.Name + "-" + hash)}
 	t.Spec.Template.Spec = desiredMachine(s)
-	t.Spec.Template.Spec.InstanceMetadataOptions.HTTPPutResponseHopLimit = hopLimit(s, t.Name)
+	t.Spec.Template.Spec.InstanceMetadataOptions.HTTPPutResponseHopLimit = hopLimit(s.np)
 	return t, nil
 }
 
@@ -179,23 +179,12 @@ const (
 	// defaultHopLimit keeps pods with a network of their own from reading user data and credentials of the machine: they are
 	// one hop further. Pods of the host network, such as storage drivers, are not.
 	defaultHopLimit = 1
-	// formerHopLimit is the hop limit of templates of earlier versions.
-	formerHopLimit = 2
 )
 
-// hopLimit returns the value of the annotation. Without the annotation, an existing template keeps its hop limit: another one
-// would replace the machines of every pool during an upgrade of the operator. The next template of the pool has the new
-// default.
-func hopLimit(s *scope, template string) int64 {
-	if asked, err := strconv.ParseInt(s.np.Annotations[hyperv1.MetadataHopLimitAnnotation], 10, 64); err == nil {
+// hopLimit returns the value of the annotation, or the default.
+func hopLimit(np *hyperv1.NodePool) int64 {
+	if asked, err := strconv.ParseInt(np.Annotations[hyperv1.MetadataHopLimitAnnotation], 10, 64); err == nil {
 		return asked
-	}
-	for i := range s.templates {
-		if t := &s.templates[i]; t.Name == template && t.DeletionTimestamp.IsZero() {
-			if o := t.Spec.Template.Spec.InstanceMetadataOptions; o != nil && o.HTTPPutResponseHopLimit == formerHopLimit {
-				return formerHopLimit
-			}
-		}
 	}
 	return defaultHopLimit
 }

@@ -361,7 +361,7 @@ const bootstrapToken = "abcdef.0123456789abcdef"
 func TestNoCopyOfTheTokenOutlivesTheJoin(t *testing.T) {
 	for image, format := range map[string]hyperv1.UserDataFormat{rootfs.Ignition: hyperv1.UserDataFormatIgnition, rootfs.CloudInit: hyperv1.UserDataFormatCloudConfig} {
 		t.Run(image, func(t *testing.T) {
-			userData, err := nodeconfig.Render(nodeconfig.Inputs{Cluster: &nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}}, Format: format}, nodeconfig.Machine{
+			userData, err := nodeconfig.Render(nodeconfig.Inputs{Cluster: nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}}, Format: format}, nodeconfig.Machine{
 				Server: "https://api.example.hypershift.local:6443", Token: bootstrapToken, CA: []byte("a CA\n"), ClientCA: []byte("another CA\n"),
 				Advertised: netip.MustParseAddrPort("172.20.0.1:6443"),
 			})

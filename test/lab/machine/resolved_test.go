@@ -21,7 +21,7 @@ const (
 func newNode(t *testing.T, image string, kubelet map[string]any) *instance {
 	t.Helper()
 	in := nodeconfig.Inputs{
-		Cluster: &nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}},
+		Cluster: nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}},
 		Pool:    nodeconfig.Config{Kubelet: kubelet},
 	}
 	if image != rootfs.Ignition {

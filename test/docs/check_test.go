@@ -16,7 +16,10 @@ import (
 var notChecked = []string{"CHANGELOG.md", "hack/decisions/"}
 
 // forDevelopers are documents that also name identifiers of Go.
-var forDevelopers = map[string]bool{"CONTRIBUTING.md": true, "docs/versions.md": true, "api/client/README.md": true}
+var forDevelopers = map[string]bool{
+	"CONTRIBUTING.md": true, "docs/versions.md": true, "api/client/README.md": true, "docs/development/first-change.md": true,
+	"docs/development/aws-resource.md": true, "docs/development/component.md": true, "docs/development/controller.md": true, "docs/development/api-field.md": true,
+}
 
 // TestDocumentsNameWhatExists reads every document of the repository, and the notes of the chart.
 func TestDocumentsNameWhatExists(t *testing.T) {

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/config/iam"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )

@@ -24,7 +24,7 @@ VALUES = {
 
 
 def policies():
-    for folder in "config/iam", "config/iam/commandline", "internal/awsx/clusteriam/policies":
+    for folder in "config/iam", "config/iam/commandline", "internal/cli/aws/clusteriam/policies":
         for path in sorted((root / folder).glob("*.json")):
             yield path.relative_to(root), re.sub(r"\$\{([A-Z_]+)\}", lambda m: VALUES.get(m[1], "demo-x7k2p"), path.read_text())
 

@@ -315,7 +315,7 @@ func TestPackagesWithFilesForOneSystemCompileForAll(t *testing.T) {
 			return out.String()
 		}
 		packages := strings.Fields(tool("list", "-deps", "-f", "{{if .Module}}{{if and .Module.Main .IgnoredGoFiles}}{{.ImportPath}}{{end}}{{end}}", "./cmd/hypershift"))
-		if !slices.Contains(packages, "github.com/hosted-control-planes/hypershift/internal/resourcegraph") {
+		if !slices.Contains(packages, "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph") {
 			t.Errorf("on %s, the packages with such files are %v", system, packages)
 		}
 		tool(append([]string{"build"}, packages...)...)

@@ -18,9 +18,9 @@ import (
 // onePage are the calls of paginated operations without a paginator, by file and operation, with the reason why the answer is
 // on one page. A request for resources by their ids or names needs no entry: AWS answers with all of them.
 var onePage = map[string]string{
-	"internal/awsx/infra/discover.go DescribeTags":         "the filter selects one tag of one resource",
-	"internal/awsx/infra/zones.go ListResourceRecordSets":  "the list begins at the SOA record that is wanted, and has one item",
-	"internal/awsx/oidcbucket/oidcbucket.go ListObjectsV2": "one object is enough to keep the bucket",
+	"internal/cli/aws/infra/discover.go DescribeTags":         "the filter selects one tag of one resource",
+	"internal/cli/aws/infra/zones.go ListResourceRecordSets":  "the list begins at the SOA record that is wanted, and has one item",
+	"internal/cli/aws/oidcbucket/oidcbucket.go ListObjectsV2": "one object is enough to keep the bucket",
 }
 
 // TestPaginatedListsAreReadToTheEnd looks for calls that read the first page only of what the service models page.

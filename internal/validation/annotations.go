@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/controlchars"
 )
 
@@ -48,7 +47,7 @@ func annotations(hc *hyperv1.HostedCluster) (errs field.ErrorList) {
 		if workload, container, _ := strings.Cut(name, "."); workload == "" || container == "" {
 			errs = append(errs, configuration.invalid(at.Key(key), value, "annotation %s names no container: write %s/<deployment>.<container>", key, domain))
 		}
-		if _, err := component.ParseRequests(value); err != nil {
+		if _, err := hyperv1.ParseResourceRequests(value); err != nil {
 			errs = append(errs, configuration.invalid(at.Key(key), value, "annotation %s is %q: %v: write requests such as cpu=500m,memory=2Gi", key, value, err))
 		}
 	}

@@ -1,5 +1,5 @@
 // Package awstemplates applies CloudFormation templates and Terraform modules to an account of the emulator, as far as the
-// documents of internal/awsx/awstemplate need it.
+// documents of internal/cli/aws/awstemplate need it.
 //
 //	cloudformation.go  intrinsic functions, rules, types and properties of templates
 //	terraform.go       references, data sources, types and arguments of modules in the JSON syntax

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hosted-control-planes/hypershift/internal/awsx/listprices"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/listprices"
 )
 
 // Outcome is how a step has ended.

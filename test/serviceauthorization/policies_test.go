@@ -37,7 +37,7 @@ var variable = regexp.MustCompile(`\$\{([A-Z_]+)\}`)
 func policies(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, pattern := range []string{"config/iam/*.json", "config/iam/commandline/*.json", "internal/awsx/clusteriam/policies/*.json"} {
+	for _, pattern := range []string{"config/iam/*.json", "config/iam/commandline/*.json", "internal/cli/aws/clusteriam/policies/*.json"} {
 		files, err := filepath.Glob("../../" + pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, files, err)

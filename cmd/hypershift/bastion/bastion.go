@@ -12,9 +12,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/bastion"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/bastion"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 

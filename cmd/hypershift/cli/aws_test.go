@@ -26,8 +26,8 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 

@@ -15,7 +15,7 @@ import (
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/bastion"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/bastion"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/oidcbucket"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operatorroles"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/commandlinerole"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/commandlinerole"
 )
 
 // values are those of flags that have a fixed set.

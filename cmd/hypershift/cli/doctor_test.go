@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
-	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
+	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 

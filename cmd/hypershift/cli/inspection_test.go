@@ -20,8 +20,8 @@ import (
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/accountcheck"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 

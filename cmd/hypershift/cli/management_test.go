@@ -14,8 +14,8 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
 	"github.com/hosted-control-planes/hypershift/config/iam"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/iamrole"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/operatorroles"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/iamrole"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/operatorroles"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 

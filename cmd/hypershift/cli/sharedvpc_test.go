@@ -18,7 +18,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 

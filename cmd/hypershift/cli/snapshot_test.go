@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 
-	"github.com/hosted-control-planes/hypershift/internal/awsx/iamrole"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/iamrole"
 )
 
 // resources is everything in an account, without ids and what differs from run to run: a resource by its kind and name.

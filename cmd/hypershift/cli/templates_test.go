@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awstemplate"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awstemplate"
 	"github.com/hosted-control-planes/hypershift/test/awstemplates"
 )
 

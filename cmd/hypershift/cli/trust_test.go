@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"k8s.io/utils/clock"
 
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"

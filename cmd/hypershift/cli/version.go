@@ -12,8 +12,8 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
 	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 

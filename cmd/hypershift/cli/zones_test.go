@@ -17,8 +17,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/accountcheck"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/accountcheck"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 )
 
 // zoneNames are the names of one account: us-east-1a is a zone that the management cluster of these tests does not serve.

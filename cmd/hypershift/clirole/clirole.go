@@ -9,7 +9,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/commandlinerole"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/commandlinerole"
 )
 
 const long = `The role has the policies in config/iam/commandline of the commands in --commands, for the cluster with the infra ID. Pass it to them as

@@ -14,9 +14,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
-	awsinfra "github.com/hosted-control-planes/hypershift/internal/awsx/infra"
-	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
+	awsinfra "github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
 // check makes all checks that are possible before anything exists in AWS: those of the specs, those of the operator, and with a dry

@@ -14,9 +14,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/nodepool"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
-	awsinfra "github.com/hosted-control-planes/hypershift/internal/awsx/infra"
-	"github.com/hosted-control-planes/hypershift/internal/clusterprogress"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
+	awsinfra "github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 )
 
 const createLong = `Creates the network, the roles and the objects of a cluster. The checks of the operator and of the API server come first, before

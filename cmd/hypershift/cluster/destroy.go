@@ -24,9 +24,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/leftovers"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	awsinfra "github.com/hosted-control-planes/hypershift/internal/awsx/infra"
-	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
-	"github.com/hosted-control-planes/hypershift/internal/clusterprogress"
+	awsinfra "github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 )
 
 const destroyLong = `Deletes the HostedCluster and waits for its operators, which need the roles to delete what they have created in both accounts. Then it

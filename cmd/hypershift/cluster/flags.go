@@ -18,9 +18,9 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/nodepool"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
-	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
 // flags are those that describe a cluster and what it needs in AWS.

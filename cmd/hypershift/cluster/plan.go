@@ -13,8 +13,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/infra"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
-	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
 // plan prints what would be created or changed.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
 // renders is true if the objects are printed and not created.

@@ -13,9 +13,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/console"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
-	"github.com/hosted-control-planes/hypershift/internal/redact"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/console"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/redact"
 )
 
 const long = `Each instance with the tag of the cluster has a file <name>-<id>.log with the last 64 KiB of its console, also those that are stopped.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
 )
 
 const long = `Each row is an object, its state, and since when. Below an object are, in brackets, its conditions whose status is not

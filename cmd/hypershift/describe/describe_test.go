@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterconditions"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
 )
 
 // TestNormalStatusesAreThoseOfTheMetrics fails if an alert and the tree disagree about a condition.

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
-	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 )
 
 // restrictions are conditions that report a change that is under way, or a restriction of a cluster that works.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
-	"github.com/hosted-control-planes/hypershift/internal/palette"
-	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/palette"
+	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 

@@ -18,12 +18,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/console"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/leftovers"
-	"github.com/hosted-control-planes/hypershift/internal/clusteraccess"
-	"github.com/hosted-control-planes/hypershift/internal/clusterdump"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/console"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/leftovers"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clusteraccess"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clusterdump"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
 )
 
 const long = `The dump has the tree of the cluster, the objects, events and logs of its control plane, the lines about it in the logs of the operator,

@@ -10,9 +10,9 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/clusteriam"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
 )
 
 const long = `AWS accepts the tokens of a cluster if the OIDC provider of its issuer exists in the customer's account, and if the documents of the issuer

@@ -22,7 +22,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/clustertree"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
 	"github.com/hosted-control-planes/hypershift/internal/oneline"
 )
 

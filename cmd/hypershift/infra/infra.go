@@ -14,10 +14,10 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/zone"
-	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/zone"
+	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 )
 
 const long = `The resources are a graph. They are created in parallel, and the state is saved before and after each creation:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/installation"
+	"github.com/hosted-control-planes/hypershift/internal/cli/installation"
 )
 
 const long = `The command installs the chart of the CRDs, makes values for the chart of the operator from its flags and installs that. It runs helm, which

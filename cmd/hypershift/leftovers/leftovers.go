@@ -17,10 +17,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/leftovers"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/listprices"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/leftovers"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/listprices"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 

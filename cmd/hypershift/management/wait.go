@@ -11,7 +11,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/clusterprogress"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 )
 
 // Interval is the time between two reads of what is waited for.

@@ -12,7 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/clusterprogress"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 )
 
 func entry(done bool, text string) clusterprogress.Progress {

@@ -18,10 +18,10 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/infra"
-	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
-	"github.com/hosted-control-planes/hypershift/internal/clusterprogress"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 

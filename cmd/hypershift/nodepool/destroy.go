@@ -13,7 +13,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/clusterprogress"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 )
 
 // NewDestroy returns `destroy nodepool`.

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
 // Flags describe the nodes of a pool.

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
-	"github.com/hosted-control-planes/hypershift/internal/clustermanifests"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
 // CheckInstanceType returns an error if the region does not have the instance type of a pool, or if it has another architecture. The

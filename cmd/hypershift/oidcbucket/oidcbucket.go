@@ -10,7 +10,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcbucket"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/oidcbucket"
 )
 
 func state(bucket string) string { return bucket + "-oidc-bucket-aws" }

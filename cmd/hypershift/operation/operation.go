@@ -22,10 +22,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awsgraph"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/listprices"
-	"github.com/hosted-control-planes/hypershift/internal/palette"
-	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/listprices"
+	"github.com/hosted-control-planes/hypershift/internal/cli/palette"
+	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
 // Environment is what a command has of the system.

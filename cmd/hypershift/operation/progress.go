@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
+	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
 // progress prints events. On a terminal the last lines are what is in progress. Otherwise each change is a line, and what is in progress

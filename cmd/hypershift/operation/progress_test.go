@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	rg "github.com/hosted-control-planes/hypershift/internal/resourcegraph"
+	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
 var events = []rg.Event{

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hosted-control-planes/hypershift/internal/prerequisites"
+	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 )
 
 // Report prints checks that did not pass, and returns those that have failed as one error. ignore: they are warnings, too.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hosted-control-planes/hypershift/internal/awsx/awstemplate"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awstemplate"
 )
 
 // Template has the flags with which a command prints a document that creates its resources, instead of creating them.

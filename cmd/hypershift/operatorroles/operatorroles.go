@@ -11,7 +11,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/operatorroles"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/operatorroles"
 )
 
 func state(prefix string) string { return prefix + "-operator-roles-aws" }

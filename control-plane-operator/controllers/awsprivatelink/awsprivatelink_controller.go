@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
+	"github.com/hosted-control-planes/hypershift/internal/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )

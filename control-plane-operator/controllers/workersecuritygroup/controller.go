@@ -16,8 +16,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
+	"github.com/hosted-control-planes/hypershift/internal/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 

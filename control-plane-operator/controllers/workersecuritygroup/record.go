@@ -11,8 +11,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
+	"github.com/hosted-control-planes/hypershift/internal/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 

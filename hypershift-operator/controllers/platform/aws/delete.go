@@ -9,7 +9,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/ledger"
+	"github.com/hosted-control-planes/hypershift/internal/ledger"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 

@@ -1,16 +1,13 @@
 package target
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
-)
 
-// featureName matches the names of features of Kubernetes.
-var featureName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+	"github.com/hosted-control-planes/hypershift/internal/apiserverconfig"
+)
 
 // featureSets are the sets of OpenShift in terms of Kubernetes: TechPreviewNoUpgrade has all beta features, DevPreviewNoUpgrade
 // also all alpha features. The other sets are the defaults of Kubernetes.
@@ -36,8 +33,8 @@ func FeatureGates(env *ControlPlane) ([]string, error) {
 		to    string
 	}{{custom.Enabled, "true"}, {custom.Disabled, "false"}} {
 		for _, name := range chosen.names {
-			if !featureName.MatchString(string(name)) {
-				return nil, fmt.Errorf("configuration.featureGate.customNoUpgrade names %q, which is no name of a feature: write it like HPAScaleToZero", name)
+			if err := apiserverconfig.CheckFeature(name); err != nil {
+				return nil, err
 			}
 			gates = append(gates, string(name)+"="+chosen.to)
 		}

@@ -69,5 +69,5 @@ func oidcProvider(p configv1.OIDCProvider, path *field.Path, name string) field.
 	if len(p.Issuer.Audiences) == 0 {
 		errs = append(errs, configuration.required(path.Child("issuer", "audiences"), "%s.issuer.audiences is empty: list the audiences whose tokens are accepted", name))
 	}
-	return errs
+	return append(errs, usableProvider(p, path, name)...)
 }

@@ -23,6 +23,7 @@ func HostedCluster(hc *hyperv1.HostedCluster) field.ErrorList {
 	errs = append(errs, placement(s)...)
 	errs = append(errs, etcd(s.Etcd, spec.Child("etcd"))...)
 	errs = append(errs, encryption(s.SecretEncryption, spec.Child("secretEncryption"))...)
+	errs = append(errs, apiServer(s)...)
 	errs = append(errs, authentication(authenticationOf(s), oauthOf(s), s.IssuerURL)...)
 	errs = append(errs, namedCertificates(apiServerOf(s), ReservedServerNames(hc))...)
 	errs = append(errs, annotations(hc)...)

@@ -47,6 +47,47 @@ func TestHostedClusterErrorsNameTheReasonAndTheChange(t *testing.T) {
 			change: func(hc *hyperv1.HostedCluster) { hc.Name = strings.Repeat("a", 60) },
 			reason: hyperv1.NameTooLongReason, says: []string{"69 characters", "shorter"},
 		},
+		"ciphers without which HTTP/2 does not work": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{
+					Type: configv1.TLSProfileCustomType, Custom: &configv1.CustomTLSProfile{TLSProfileSpec: configv1.TLSProfileSpec{
+						Ciphers: []string{"ECDHE-RSA-AES256-GCM-SHA384"}, MinTLSVersion: configv1.VersionTLS12,
+					}},
+				}}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"tlsSecurityProfile has neither ECDHE-ECDSA-AES128-GCM-SHA256", "add it"},
+		},
+		"a TLS profile without its content": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileCustomType}}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{`tlsSecurityProfile is of type "Custom"`, "Intermediate"},
+		},
+		"audit profiles that do not exist": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{Audit: configv1.Audit{
+					Profile: "Everything", CustomRules: []configv1.AuditCustomRule{{Group: "system:authenticated", Profile: "Nothing"}},
+				}}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{`profile "Everything"`, `profile "Nothing"`, "WriteRequestBodies"},
+		},
+		"a feature with another name than Kubernetes has": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Configuration = &hyperv1.ClusterConfiguration{FeatureGate: &configv1.FeatureGateSpec{FeatureGateSelection: configv1.FeatureGateSelection{
+					FeatureSet: configv1.CustomNoUpgrade, CustomNoUpgrade: &configv1.CustomFeatureGates{Disabled: []configv1.FeatureGateName{"a=true,b"}},
+				}}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{`"a=true,b"`, "HPAScaleToZero"},
+		},
+		"an OIDC provider with sources that Kubernetes does not have": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{Type: configv1.AuthenticationTypeOIDC, OIDCProviders: []configv1.OIDCProvider{{
+					Name: "login", Issuer: configv1.TokenIssuer{URL: "https://login.example.com", Audiences: []configv1.TokenAudience{"a"}},
+					ExternalClaimsSources: []configv1.ExternalClaimsSource{{}},
+				}}}}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"oidcProviders[0]: it has externalClaimsSources", "remove them"},
+		},
 		"a role that is no ARN": {
 			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN = "x" },
 			reason: hyperv1.InvalidConfigurationReason, says: []string{`rolesRef.controlPlaneOperatorARN is "x"`, "arn:aws:iam::123456789012:role/name"},

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/apiserverconfig"
 )
 
 // The part of audit.k8s.io/v1 that our policies use.
@@ -76,7 +77,7 @@ func profileRules(profile configv1.AuditProfileType, groups ...string) ([]auditR
 			{Level: bodies, UserGroups: groups},
 		}, nil
 	}
-	return nil, fmt.Errorf("configuration.apiServer.audit has profile %q: use Default, WriteRequestBodies, AllRequestBodies or None", profile)
+	return nil, apiserverconfig.CheckAuditProfile(profile)
 }
 
 const auditPolicyFile = "policy.yaml"

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/apiserverconfig"
 )
 
 // The part of apiserver.config.k8s.io/v1 that a provider needs.
@@ -98,17 +99,14 @@ func authenticator(env *target.ControlPlane, p configv1.OIDCProvider) (jwtAuthen
 			return jwt, fmt.Errorf("its certificate authority, ConfigMap %s with key %s, does not exist", name, trustBundleKey)
 		}
 	}
-	if len(p.ExternalClaimsSources) > 0 {
-		return jwt, fmt.Errorf("it has externalClaimsSources, which Kubernetes does not support: remove them")
+	if err := apiserverconfig.CheckOIDCProvider(p); err != nil {
+		return jwt, err
 	}
 	for _, rule := range p.ClaimValidationRules {
-		switch {
-		case rule.Type == configv1.TokenValidationRuleTypeRequiredClaim && rule.RequiredClaim != nil:
+		if rule.Type == configv1.TokenValidationRuleTypeRequiredClaim && rule.RequiredClaim != nil {
 			jwt.ClaimValidationRules = append(jwt.ClaimValidationRules, claimRule{Claim: rule.RequiredClaim.Claim, RequiredValue: rule.RequiredClaim.RequiredValue})
-		case rule.CEL.Expression != "":
+		} else {
 			jwt.ClaimValidationRules = append(jwt.ClaimValidationRules, claimRule{Expression: rule.CEL.Expression, Message: rule.CEL.Message})
-		default:
-			return jwt, fmt.Errorf("it has a claim validation rule of type %s without its content", rule.Type)
 		}
 	}
 	for _, rule := range p.UserValidationRules {

@@ -147,7 +147,7 @@ func readKubelets(ctx context.Context, s *scope) error {
 
 // ensureWatches opens the watches that are not open.
 func (r *Reconciler) ensureWatches(_ context.Context, s *scope) error {
-	any := func(watch.EventType) bool { return true }
+	always := func(watch.EventType) bool { return true }
 	added := func(t watch.EventType) bool { return t == watch.Added }
 	// A change of a node does not change the number of nodes.
 	counted := func(t watch.EventType) bool { return t != watch.Modified }
@@ -155,7 +155,7 @@ func (r *Reconciler) ensureWatches(_ context.Context, s *scope) error {
 	s.cluster.WatchList("nodes", counted, connection.Nodes(), s.versions.nodes)
 	s.cluster.WatchList("requests", added, requests, s.versions.serving, certificaterequests.OfKubeletServing)
 	s.cluster.WatchList("joins", added, requests, s.versions.joining, certificaterequests.OfKubeletClient)
-	s.cluster.WatchList("nodeclaims", any, connection.Metadata(autonode.NodeClaim), s.versions.claims)
+	s.cluster.WatchList("nodeclaims", always, connection.Metadata(autonode.NodeClaim), s.versions.claims)
 	r.tunnels.EnsureMonitor(s.hcp, s.cluster)
 	return nil
 }

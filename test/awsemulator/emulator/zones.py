@@ -51,10 +51,12 @@ def zone_id(account: str, name: str) -> str:
 
 @functools.cache
 def _shuffled(account: str, region: str) -> dict[str, str]:
+    # A zone without current instance types keeps its name: tests that name the first zones start instances there.
     zones = RegionsAndZonesBackend.zones.get(region, [])
-    ids = [zone.zone_id for zone in zones]
+    shuffled = [zone for zone in zones if offers(zone.zone_id, region, "m5.large")]
+    ids = [zone.zone_id for zone in shuffled]
     random.Random(f"{account}/{region}").shuffle(ids)
-    return dict(zip([zone.name for zone in zones], ids, strict=True))
+    return {zone.name: zone.zone_id for zone in zones} | dict(zip([zone.name for zone in shuffled], ids, strict=True))
 
 
 @wrap(EC2Backend, "describe_availability_zones")

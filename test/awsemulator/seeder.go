@@ -68,7 +68,7 @@ func (s *seeder) zones(ctx context.Context, ids []string, count int) ([]zone, er
 	}
 	slices.SortFunc(all, func(a, b zone) int { return strings.Compare(a.id, b.id) })
 	if len(ids) == 0 {
-		served, err := ZonesWith(ctx, s.ec2, defaultInstanceType)
+		served, err := CurrentZones(ctx, s.ec2)
 		if err != nil {
 			return nil, err
 		}
@@ -86,16 +86,14 @@ func (s *seeder) zones(ctx context.Context, ids []string, count int) ([]zone, er
 	return chosen, nil
 }
 
-// defaultInstanceType is a current type. Not every zone has these: use1-az3, for instance, which EKS does not take either.
-const defaultInstanceType = "m5.large"
-
-// ZonesWith returns the ids of the zones of the region that offer an instance type, in alphabetical order.
-func ZonesWith(ctx context.Context, c *ec2.Client, instanceType string) ([]string, error) {
+// CurrentZones returns the ids of the zones of the region that offer current instance types, in alphabetical order. use1-az3 does not: EKS
+// does not take it either.
+func CurrentZones(ctx context.Context, c *ec2.Client) ([]string, error) {
 	out, err := c.DescribeInstanceTypeOfferings(ctx, &ec2.DescribeInstanceTypeOfferingsInput{
-		LocationType: ec2types.LocationTypeAvailabilityZoneId, Filters: []ec2types.Filter{{Name: aws.String("instance-type"), Values: []string{instanceType}}},
+		LocationType: ec2types.LocationTypeAvailabilityZoneId, Filters: []ec2types.Filter{{Name: aws.String("instance-type"), Values: []string{"m5.large"}}},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("describing the zones with %s: %w", instanceType, err)
+		return nil, fmt.Errorf("describing the zones with current instance types: %w", err)
 	}
 	var ids []string
 	for _, offering := range out.InstanceTypeOfferings {

@@ -99,7 +99,7 @@ func (r *Reconciler) approveServing(ctx context.Context, s *scope) error {
 	return err
 }
 
-// requestors are the machines whose certificate requests are approved.
+// requestors are the machines that may request certificates.
 func (r *Reconciler) requestors(s *scope) certificaterequests.Subject {
 	return certificaterequests.Subject{
 		HCP: s.hcp, Cluster: s.cluster,

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -26,38 +27,27 @@ var evaluations = []struct {
 	evaluate  func(*hyperv1.HostedControlPlane, facts) (metav1.Condition, verdict)
 }{
 	{hyperv1.EndpointAccessUpToDate, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
-		if f.access == nil {
-			return metav1.Condition{}, keep
+		if f.access != nil {
+			if c, changes := f.access.Condition(hcp); changes {
+				return c, set
+			}
 		}
-		c, changes := f.access.Condition(hcp)
-		return setIf(changes, c)
+		return metav1.Condition{}, keep
 	}},
 	{hyperv1.DataPlaneConnectionAvailable, func(_ *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
-		if f.connection == nil {
-			return metav1.Condition{}, keep
-		}
-		return f.connection.ToNodes(), set
+		return setFrom(f.connection, dataplane.Connection.ToNodes)
 	}},
 	{hyperv1.ControlPlaneConnectionAvailable, func(_ *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
-		if f.connection == nil {
-			return metav1.Condition{}, keep
-		}
-		return f.connection.FromNodes(), set
+		return setFrom(f.connection, dataplane.Connection.FromNodes)
 	}},
 	{hyperv1.KubeletServingCertificatesSigned, func(_ *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
-		if f.kubelets == nil {
-			return metav1.Condition{}, keep
-		}
-		return f.kubelets.Condition(), set
+		return setFrom(f.kubelets, dataplane.Kubelets.Condition)
 	}},
 	{hyperv1.PodNetworkInstalled, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
-		switch {
-		case !hcp.Spec.Networking.UsesPodNetworkOfRelease():
+		if !hcp.Spec.Networking.UsesPodNetworkOfRelease() {
 			return metav1.Condition{}, remove
-		case f.podNetwork == nil:
-			return metav1.Condition{}, keep
 		}
-		return f.podNetwork.Condition(), set
+		return setFrom(f.podNetwork, objects.PodNetwork.Condition)
 	}},
 	{hyperv1.AutoNodeEnabled, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
 		switch {
@@ -74,11 +64,12 @@ var evaluations = []struct {
 	}},
 }
 
-func setIf(changes bool, c metav1.Condition) (metav1.Condition, verdict) {
-	if changes {
-		return c, set
+// setFrom sets a condition from a fact, or keeps it if the fact is not known.
+func setFrom[Fact any](fact *Fact, condition func(Fact) metav1.Condition) (metav1.Condition, verdict) {
+	if fact == nil {
+		return metav1.Condition{}, keep
 	}
-	return c, keep
+	return condition(*fact), set
 }
 
 // report sets the conditions of single steps.

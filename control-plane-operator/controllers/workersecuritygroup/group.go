@@ -3,8 +3,6 @@ package workersecuritygroup
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -13,6 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/ledger"
+	"github.com/hosted-control-planes/hypershift/internal/oneline"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -90,8 +89,6 @@ func (r *Reconciler) users(ctx context.Context, s *scope, id string) string {
 		return "something that could not be looked up: " + awsx.Message(err)
 	case len(all) == 0:
 		return "something that AWS does not name"
-	case len(all) > few:
-		return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
 	}
-	return strings.Join(all, ", ")
+	return oneline.List(all, few)
 }

@@ -31,7 +31,7 @@ type Approver struct {
 	Refused func(why map[string]string)
 }
 
-// A Subject is the hosted cluster whose requests are approved. Its functions are called only while a request is pending.
+// A Subject is a hosted cluster with certificate requests. Its functions are called only while a request is pending.
 type Subject struct {
 	HCP     *hyperv1.HostedControlPlane
 	Cluster *connection.Cluster
@@ -61,14 +61,25 @@ type run struct {
 // pollInterval is the longest time between two looks at a pending request.
 const pollInterval = time.Minute
 
-// pendingRequests returns the undecided requests of a signer, and the resource version for a watch.
-func pendingRequests(ctx context.Context, cluster *connection.Cluster, ofSigner client.MatchingFields) ([]certificatesv1.CertificateSigningRequest, string, error) {
+// look passes the pending requests of a signer to a function.
+func (a Approver) look(ctx context.Context, of Subject, signer client.MatchingFields, decide func(*run, context.Context, []certificatesv1.CertificateSigningRequest) error) (Result, error) {
 	list := &certificatesv1.CertificateSigningRequestList{}
-	if err := cluster.Client.List(ctx, list, ofSigner); err != nil {
-		return nil, "", fmt.Errorf("listing certificate requests: %w", err)
+	if err := of.Cluster.Client.List(ctx, list, signer); err != nil {
+		return Result{}, fmt.Errorf("listing certificate requests: %w", err)
 	}
 	decided := func(csr certificatesv1.CertificateSigningRequest) bool { return len(csr.Status.Conditions) > 0 }
-	return slices.DeleteFunc(list.Items, decided), list.ResourceVersion, nil
+	r := &run{Approver: a, Subject: of, Result: Result{ResourceVersion: list.ResourceVersion}}
+	err := decide(r, ctx, slices.DeleteFunc(list.Items, decided))
+	return r.Result, err
+}
+
+// candidates returns the Machines of the cluster, and its nodes on demand in the form of Machines.
+func (r *run) candidates(ctx context.Context) (machines, onDemand []clusterv1.Machine, err error) {
+	if machines, err = r.Machines(ctx); err != nil {
+		return nil, nil, err
+	}
+	onDemand, err = r.OnDemand(ctx)
+	return machines, onDemand, err
 }
 
 // awaitMachine requeues soon for a young request, and rarely for an old one. A machine joins as soon as its addresses

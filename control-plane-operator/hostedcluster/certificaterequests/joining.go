@@ -29,17 +29,10 @@ const certificateRefused = "NodeCertificateRefused"
 // for the Machine that it was created for. Other requests stay pending: the Machine's addresses may be missing yet, and
 // people can decide. kube-controller-manager approves renewals for a node's own name.
 func (a Approver) Joining(ctx context.Context, of Subject) (Result, error) {
-	r := &run{Approver: a, Subject: of}
-	err := r.joining(ctx)
-	return r.Result, err
+	return a.look(ctx, of, OfKubeletClient, (*run).joining)
 }
 
-func (r *run) joining(ctx context.Context) error {
-	pending, version, err := pendingRequests(ctx, r.Cluster, OfKubeletClient)
-	if err != nil {
-		return err
-	}
-	r.ResourceVersion = version
+func (r *run) joining(ctx context.Context, pending []certificatesv1.CertificateSigningRequest) error {
 	pending = fromTokens(pending)
 	refused := map[string]string{}
 	if r.Refused != nil {
@@ -48,11 +41,7 @@ func (r *run) joining(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	machines, err := r.Machines(ctx)
-	if err != nil {
-		return err
-	}
-	claimed, err := r.OnDemand(ctx)
+	machines, claimed, err := r.candidates(ctx)
 	if err != nil {
 		return err
 	}

@@ -14,25 +14,14 @@ var OfKubeletServing = client.MatchingFields{"spec.signerName": certificatesv1.K
 // Serving approves serving certificates of kubelets that match a Machine. No other controller approves
 // them, because a node could then serve under any name. People decide about requests without a matching Machine.
 func (a Approver) Serving(ctx context.Context, of Subject) (Result, error) {
-	r := &run{Approver: a, Subject: of}
-	err := r.serving(ctx)
-	return r.Result, err
+	return a.look(ctx, of, OfKubeletServing, (*run).serving)
 }
 
-func (r *run) serving(ctx context.Context) error {
-	pending, version, err := pendingRequests(ctx, r.Cluster, OfKubeletServing)
-	if err != nil {
-		return err
-	}
-	r.ResourceVersion = version
+func (r *run) serving(ctx context.Context, pending []certificatesv1.CertificateSigningRequest) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	machines, err := r.Machines(ctx)
-	if err != nil {
-		return err
-	}
-	claimed, err := r.OnDemand(ctx)
+	machines, claimed, err := r.candidates(ctx)
 	if err != nil {
 		return err
 	}

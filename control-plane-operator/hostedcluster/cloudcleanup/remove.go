@@ -95,7 +95,7 @@ func (c *Resources) removeNodes(ctx context.Context, hosted client.Client, drain
 	return nil
 }
 
-// removeSnapshots deletes VolumeSnapshots, whose controller deletes their contents. A content without a VolumeSnapshot is
+// removeSnapshots deletes VolumeSnapshots. Their controller deletes the contents. A content without a VolumeSnapshot is
 // deleted itself.
 func (c *Resources) removeSnapshots(ctx context.Context, hosted client.Client) error {
 	for i := range c.snapshots {

@@ -34,7 +34,7 @@ type Cluster struct {
 
 	// key is a digest of the kubeconfig.
 	key [sha256.Size]byte
-	// object is the HostedControlPlane that events trigger a reconcile of.
+	// object is the HostedControlPlane. Events of watches trigger its reconcile.
 	object client.ObjectKey
 	memory map[reflect.Type]any
 	// watches run until closed is closed.

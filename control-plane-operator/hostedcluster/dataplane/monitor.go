@@ -84,7 +84,9 @@ func (c Checker) EnsureMonitor(hcp *hyperv1.HostedControlPlane, cluster *connect
 	if ptr.Deref(hcp.Status.NodeCount, 0) == 0 {
 		return
 	}
-	last, hcp := connection.Memory[lastResult](cluster), hcp.DeepCopy()
+	// The monitor runs beside reconciles, which change hcp. It needs only what the metrics name.
+	hcp = &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.Namespace, Name: hcp.Name}, Spec: hyperv1.HostedControlPlaneSpec{ClusterID: hcp.Spec.ClusterID}}
+	last := connection.Memory[lastResult](cluster)
 	cluster.Watch("connection", func(watch.EventType) bool { return true }, func(ctx context.Context) (watch.Interface, error) {
 		return c.monitor(ctx, hcp, cluster, last), nil
 	})

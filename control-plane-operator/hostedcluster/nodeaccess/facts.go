@@ -36,7 +36,7 @@ type Nodes struct {
 	AddressUnknown bool
 	// Behind are the Machines that may use another path than new ones, with the reason.
 	Behind []string
-	// Tunnels is the DaemonSet whose pods may use another path than new ones, and how many, or "". It is read when no Machine is
+	// Tunnels is the DaemonSet of the tunnels, and how many of its pods may use another path than new ones, or "". It is read when no Machine is
 	// behind.
 	Tunnels string
 }
@@ -106,7 +106,7 @@ func pathOf(host string, hcp *hyperv1.HostedControlPlane) hyperv1.AWSEndpointAcc
 // agents is the name of the DaemonSet of the tunnels.
 const agents = "konnectivity-agent"
 
-// tunnelsBehind returns the DaemonSet whose pods may use another path than new ones, and how many, or "". changes is true if
+// tunnelsBehind returns the DaemonSet of the tunnels, and how many of its pods may use another path than new ones, or "". changes is true if
 // its address is only about to change.
 func tunnelsBehind(ctx context.Context, management client.Reader, hcp *hyperv1.HostedControlPlane, cluster *connection.Cluster, changes bool) (string, error) {
 	ds := &appsv1.DaemonSet{}

@@ -13,6 +13,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/oneline"
 )
 
 // A remark is the state of one or more machines.
@@ -54,13 +55,7 @@ const described = 8
 // named is how many machines of a group are listed by name.
 const named = 3
 
-func some(machines []string) string {
-	slices.Sort(machines)
-	if len(machines) <= named {
-		return strings.Join(machines, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(machines[:named], ", "), len(machines)-named)
-}
+func some(machines []string) string { return oneline.List(machines, named) }
 
 // notReady returns what each machine waits for. It leaves out machines that are being deleted.
 func (s *scope) notReady() remarks {

@@ -20,6 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/oneline"
 )
 
 // Objects are the objects of a hosted cluster in the management cluster. Lists have the order of their names.
@@ -56,14 +57,10 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	text := fmt.Sprintf("there is no HostedCluster %s in namespace %s", e.Key.Name, e.Key.Namespace)
-	switch n := len(e.Others); {
-	case n == 0:
+	if len(e.Others) == 0 {
 		return text + ", nor in another namespace"
-	case n > 10:
-		return fmt.Sprintf("%s; there are %s and %d more", text, strings.Join(e.Others[:10], ", "), n-10)
-	default:
-		return text + "; there are " + strings.Join(e.Others, ", ")
 	}
+	return text + "; there are " + oneline.List(e.Others, 10)
 }
 
 // FindHostedCluster returns the HostedCluster, or a NotFoundError.

@@ -143,7 +143,7 @@ func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 		zones, ids = append(zones, aws.ToString(zone.ZoneName)), append(ids, aws.ToString(zone.ZoneId))
 	}
 	// The first names are those of zones for control planes and for workers.
-	served, err := awsemulator.ZonesWith(ctx, api, "m5.large")
+	served, err := awsemulator.CurrentZones(ctx, api)
 	if err != nil {
 		return err
 	}

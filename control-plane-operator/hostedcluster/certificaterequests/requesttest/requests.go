@@ -99,7 +99,7 @@ func Joining(t testing.TB, change func(*x509.CertificateRequest, *certificatesv1
 	})
 }
 
-// Waiting is a machine that has not joined and whose instance has a name inside the VPC.
+// Waiting is a machine that has not joined. Its instance has a name inside the VPC.
 func Waiting(name, bootstrap, node string) *clusterv1.Machine {
 	m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name, UID: types.UID("uid-of-" + name), CreationTimestamp: metav1.Now()}}
 	m.Spec.Bootstrap.ConfigRef = clusterv1.ContractVersionedObjectReference{APIGroup: hyperv1.GroupVersion.Group, Kind: "NodeBootstrap", Name: bootstrap}
@@ -115,7 +115,7 @@ func Joined(m *clusterv1.Machine, node string) *clusterv1.Machine {
 	return m
 }
 
-// Since is a machine that was created at one time, and whose instance has been ready since another one.
+// Since is a machine that was created at one time. Its instance has been ready since another one.
 func Since(m *clusterv1.Machine, created, ready time.Time) *clusterv1.Machine {
 	m.CreationTimestamp = metav1.NewTime(created)
 	m.Status.Conditions = []metav1.Condition{{Type: clusterv1.InfrastructureReadyCondition, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(ready)}}

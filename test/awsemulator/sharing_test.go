@@ -39,7 +39,7 @@ func (a *account) sees(t *testing.T, subnet string) *types.Subnet {
 func TestASharedSubnetIsThatOfItsOwnerWithTagsOfItsUser(t *testing.T) {
 	owner, user := newAccount(t), newAccount(t)
 	must(t, emulator.Organize(t.Context(), true, owner.id, user.id))
-	subnet := owner.subnet(t, "10.0.0.0/24", 2)
+	subnet := owner.subnet(t, "10.0.0.0/24", 3)
 	tag := func(a *account, key string) error {
 		_, err := a.ec2.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: []string{subnet}, Tags: []types.Tag{{Key: aws.String(key), Value: aws.String("1")}}})
 		return err
@@ -59,7 +59,7 @@ func TestASharedSubnetIsThatOfItsOwnerWithTagsOfItsUser(t *testing.T) {
 	}
 	instantly(t)
 	seen := user.sees(t, subnet)
-	if seen == nil || *seen.OwnerId != owner.id || *seen.VpcId != owner.vpc || len(seen.Tags) > 0 || *seen.AvailabilityZone != user.zones[2] || *seen.AvailabilityZoneId != "use1-az3" {
+	if seen == nil || *seen.OwnerId != owner.id || *seen.VpcId != owner.vpc || len(seen.Tags) > 0 || *seen.AvailabilityZone != user.zones[3] || *seen.AvailabilityZoneId != "use1-az4" {
 		t.Fatalf("the user sees %+v", seen)
 	}
 	must(t, tag(user, "of-user"))
@@ -80,7 +80,7 @@ func TestASharedSubnetIsThatOfItsOwnerWithTagsOfItsUser(t *testing.T) {
 		ImageId: aws.String(awsemulator.ImageAMD64), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), SubnetId: aws.String(subnet), SecurityGroupIds: []string{*made.GroupId},
 	})
 	must(t, err)
-	if i := run.Instances[0]; *i.VpcId != owner.vpc || *i.Placement.AvailabilityZone != user.zones[2] {
+	if i := run.Instances[0]; *i.VpcId != owner.vpc || *i.Placement.AvailabilityZone != user.zones[3] {
 		t.Errorf("the instance is in %s, %s", *i.VpcId, *i.Placement.AvailabilityZone)
 	}
 	_, err = user.ec2.CreateSubnet(t.Context(), &ec2.CreateSubnetInput{VpcId: aws.String(owner.vpc), CidrBlock: aws.String("10.0.9.0/24")})

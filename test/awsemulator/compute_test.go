@@ -95,8 +95,16 @@ func TestAnInstanceTakesItsTime(t *testing.T) {
 	must(t, err)
 	equal(t, "previous state", terminated.TerminatingInstances[0].PreviousState.Name, types.InstanceStateNameRunning)
 	equal(t, "after terminate", describe(id).State.Name, types.InstanceStateNameShuttingDown)
+	repeat := func(when string, state types.InstanceStateName) {
+		t.Helper()
+		again, err := a.ec2.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
+		must(t, err)
+		equal(t, when, again.TerminatingInstances[0].PreviousState.Name, state)
+	}
+	repeat("terminated once more", types.InstanceStateNameShuttingDown)
 	instantly(t)
 	equal(t, "at the end", describe(id).State.Name, types.InstanceStateNameTerminated)
+	repeat("terminated at the end", types.InstanceStateNameTerminated)
 
 	_, err = a.ec2.DescribeInstanceTopology(t.Context(), &ec2.DescribeInstanceTopologyInput{InstanceIds: []string{id}})
 	refused(t, err, "")

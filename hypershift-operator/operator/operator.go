@@ -47,6 +47,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metrics"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsauth"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/metricsclient"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/policycheck"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/zonepublisher"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -186,7 +187,7 @@ func cacheOptions() cache.Options {
 		DefaultTransform: lean(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
-			&corev1.Secret{}:         {Label: hostedcluster.AppliedObjects(slices.Concat(nodepool.Sets(), bootstrap.Sets())...)},
+			&corev1.Secret{}:         {Label: hostedcluster.AppliedObjects(slices.Concat(objects.Sets(), bootstrap.Sets())...)},
 			&corev1.ConfigMap{}:      ours,
 			&corev1.ServiceAccount{}: ours,
 			&corev1.ResourceQuota{}:  ours,
@@ -205,7 +206,7 @@ func cacheOptions() cache.Options {
 	}
 	pools, err := labels.NewRequirement(hyperv1.NodePoolLabel, selection.Exists, nil)
 	utilruntime.Must(err)
-	for _, kind := range nodepool.Kinds() {
+	for _, kind := range objects.Kinds() {
 		options.ByObject[kind] = cache.ByObject{Label: labels.NewSelector().Add(*pools)}
 	}
 	return options

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/machinestate"
 	"github.com/hosted-control-planes/hypershift/internal/events"
 )
 
@@ -36,7 +37,7 @@ func (b conditionBuilder) readiness(*scope) *events.Change {
 // cause reports when it becomes known why machines do not become nodes.
 func (b conditionBuilder) cause(*scope) *events.Change {
 	is, was := b.Get(hyperv1.NodePoolAllNodesHealthyCondition), b.Before(hyperv1.NodePoolAllNodesHealthyCondition)
-	if is == nil || is.Status == metav1.ConditionTrue || !isCause(is.Reason) || was != nil && was.Reason == is.Reason {
+	if is == nil || is.Status == metav1.ConditionTrue || !machinestate.IsCause(is.Reason) || was != nil && was.Reason == is.Reason {
 		return nil
 	}
 	return &events.Change{Type: corev1.EventTypeWarning, Reason: is.Reason, Message: is.Message}
@@ -54,14 +55,14 @@ func (b conditionBuilder) stall(*scope) *events.Change {
 // versionUpdate reports when the nodes begin to move to another version, and when all have.
 func (b conditionBuilder) versionUpdate(s *scope) *events.Change {
 	is, was := b.Get(hyperv1.NodePoolUpdatingVersionCondition), b.Before(hyperv1.NodePoolUpdatingVersionCondition)
-	if is == nil || was == nil || is.Status == was.Status || s.dying() {
+	if is == nil || was == nil || is.Status == was.Status || s.Dying() {
 		return nil
 	}
 	switch is.Status {
 	case metav1.ConditionTrue:
 		return &events.Change{Type: corev1.EventTypeNormal, Reason: "VersionUpdateStarted", Message: is.Message}
 	case metav1.ConditionFalse:
-		return &events.Change{Type: corev1.EventTypeNormal, Reason: "VersionUpdateCompleted", Message: fmt.Sprintf("All nodes run version %s", s.np.Status.Version)}
+		return &events.Change{Type: corev1.EventTypeNormal, Reason: "VersionUpdateCompleted", Message: fmt.Sprintf("All nodes run version %s", s.NodePool.Status.Version)}
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/machines"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -47,7 +49,7 @@ func TestEventsReportEachChangeOnce(t *testing.T) {
 		"it still blocks it":                      {[]metav1.Condition{notReady, blocked}, []metav1.Condition{notReady, blocked}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &scope{np: &hyperv1.NodePool{Status: hyperv1.NodePoolStatus{Version: "1.36.3"}}}
+			s := &scope{Spec: machines.Spec{Pool: &objects.Pool{NodePool: &hyperv1.NodePool{Status: hyperv1.NodePoolStatus{Version: "1.36.3"}}}}}
 			b := conditionBuilder{reconcile.NewConditions(c.before, 1, time.Unix(1, 0))}
 			for _, condition := range c.after {
 				b.Put(condition)

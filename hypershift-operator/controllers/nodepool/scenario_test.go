@@ -16,7 +16,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -39,7 +42,7 @@ func TestAPoolBecomesReadyAndThenWritesNothing(t *testing.T) {
 	got.Conditions = nil
 	want := hyperv1.NodePoolStatus{
 		Replicas: 2, ObservedGeneration: 2, Version: "1.36.3",
-		Selector:  "cluster.x-k8s.io/cluster-name=" + infraID + ",cluster.x-k8s.io/deployment-name=workers,hypershift.openshift.io/nodePool=workers",
+		Selector:  "cluster.x-k8s.io/cluster-name=" + nodepooltest.InfraID + ",cluster.x-k8s.io/deployment-name=workers,hypershift.openshift.io/nodePool=workers",
 		NodesInfo: hyperv1.NodesInfo{NodeVersions: []hyperv1.NodeVersion{{OCPVersion: "1.36.3", KubeletVersion: "v1.36.3", ReadyNodeCount: 2}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -100,7 +103,9 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 			want:    map[string]string{"ValidMachineTemplate": "Unknown WaitingFor", "Ready": "False WaitingFor waiting for HostedCluster demo to have its namespace clusters-demo"},
 		},
 		"maxSurge and maxUnavailable both 0": {
-			pool: rolling(zeroOf(), zeroOf()),
+			pool: func(np *hyperv1.NodePool) {
+				np.Spec.Management.Replace = &hyperv1.ReplaceUpgrade{RollingUpdate: &hyperv1.RollingUpdate{MaxSurge: ptr.To(intstr.FromInt32(0)), MaxUnavailable: ptr.To(intstr.FromInt32(0))}}
+			},
 			want: map[string]string{"ValidConfiguration": "False ValidationFailed", "Ready": "False ValidationFailed a rollout cannot move"},
 		},
 		"a pause that is no date": {
@@ -116,7 +121,7 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := emptyTestEnv()
-			np, hc := pool(), cluster()
+			np, hc := nodepooltest.NodePool(), nodepooltest.HostedCluster()
 			if tc.pool != nil {
 				tc.pool(np)
 			}
@@ -173,9 +178,9 @@ func TestAnotherInstanceTypeReplacesTheMachines(t *testing.T) {
 
 func TestAnotherReleaseReplacesTheMachines(t *testing.T) {
 	w := emptyTestEnv()
-	np := pool()
+	np := nodepooltest.NodePool()
 	np.Spec.Release.Image = image135
-	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
+	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass)
 	if v := w.pool(t).Status.Version; v != "1.35.4" {
@@ -204,9 +209,9 @@ func TestAnotherReleaseReplacesTheMachines(t *testing.T) {
 
 func TestOnDeleteReplacesOnlyDeletedMachines(t *testing.T) {
 	w := emptyTestEnv()
-	np := pool()
+	np := nodepooltest.NodePool()
 	np.Spec.Management = hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}
-	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
+	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"AutorepairEnabled": "False AutoRepairOff"})
@@ -230,7 +235,7 @@ func TestOnDeleteReplacesOnlyDeletedMachines(t *testing.T) {
 
 func TestTagsAndGroupsChangeInPlace(t *testing.T) {
 	w := emptyTestEnv()
-	np, hc := pool(), cluster()
+	np, hc := nodepooltest.NodePool(), nodepooltest.HostedCluster()
 	np.Spec.Platform.AWS.SecurityGroups = []hyperv1.AWSResourceReference{{ID: ptr.To("sg-mine")}}
 	np.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "gone", Value: "soon"}}
 	hc.Status.Platform = nil
@@ -243,14 +248,14 @@ func TestTagsAndGroupsChangeInPlace(t *testing.T) {
 	w.changePool(t, func(np *hyperv1.NodePool) {
 		np.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "a"}}
 	})
-	change(t, w, cluster(), func(hc *hyperv1.HostedCluster) {
+	change(t, w, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "b"}}
 	})
-	live := cluster()
+	live := nodepooltest.HostedCluster()
 	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil {
 		t.Fatal(err)
 	}
-	live.Status = cluster().Status
+	live.Status = nodepooltest.HostedCluster().Status
 	if err := w.Admin().Status().Update(t.Context(), live); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +268,7 @@ func TestTagsAndGroupsChangeInPlace(t *testing.T) {
 	if len(templates) != 1 {
 		t.Fatalf("%d templates, want 1", len(templates))
 	}
-	want := infrav1.Tags{"team": "b", "kubernetes.io/cluster/" + infraID: "owned"}
+	want := infrav1.Tags{"team": "b", "kubernetes.io/cluster/" + nodepooltest.InfraID: "owned"}
 	groups := []infrav1.AWSResourceReference{{ID: ptr.To("sg-workers")}, {ID: ptr.To("sg-mine")}}
 	specs := map[string]infrav1.AWSMachineSpec{"template": templates[0].Spec.Template.Spec}
 	for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
@@ -304,10 +309,10 @@ func TestAnEditedTemplateIsReplaced(t *testing.T) {
 
 func TestTheAutoscalerSetsTheReplicas(t *testing.T) {
 	w := emptyTestEnv()
-	np := pool()
-	autoscaled(1, 3)(np)
+	np := nodepooltest.NodePool()
+	nodepooltest.Autoscaled(1, 3)(np)
 	w.releases.known[image136].Components = map[string]string{names.ClusterAutoscaler: "example.test/cluster-autoscaler"}
-	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), autoscaler(corev1.ConditionTrue), np)
+	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), autoscaler(corev1.ConditionTrue), np)
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"AutoscalingEnabled": "True AsExpected the cluster autoscaler keeps 1 to 3 nodes", "Ready": "True AsExpected 1 nodes"})
@@ -363,8 +368,8 @@ func TestAutoscalingIsEnabledOnlyWhileTheAutoscalerRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := emptyTestEnv()
 			w.releases.known[image136].Components = tc.images
-			np, hc := pool(), cluster()
-			autoscaled(1, 3)(np)
+			np, hc := nodepooltest.NodePool(), nodepooltest.HostedCluster()
+			nodepooltest.Autoscaled(1, 3)(np)
 			if tc.cluster != nil {
 				tc.cluster(hc)
 			}
@@ -380,9 +385,9 @@ func TestAutoscalingIsEnabledOnlyWhileTheAutoscalerRuns(t *testing.T) {
 
 func TestAPauseStopsClusterAPIAndTheAutoscaler(t *testing.T) {
 	w := emptyTestEnv()
-	np := pool()
-	autoscaled(2, 3)(np)
-	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
+	np := nodepooltest.NodePool()
+	nodepooltest.Autoscaled(2, 3)(np)
+	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
 	pass := w.start()
 	w.run(t, pass)
 	w.changePool(t, func(np *hyperv1.NodePool) {
@@ -444,8 +449,8 @@ func TestAManagementClusterWithoutClusterAPIIsUnsupported(t *testing.T) {
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"ValidConfiguration": "False UnsupportedCluster no kind Machine.cluster.x-k8s.io", "Ready": "False UnsupportedCluster"})
-	change(t, w, pool(), func(np *hyperv1.NodePool) { np.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
-	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
+	change(t, w, nodepooltest.NodePool(), func(np *hyperv1.NodePool) { np.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
+	if err := w.Admin().Delete(t.Context(), nodepooltest.NodePool()); err != nil {
 		t.Fatal(err)
 	}
 	w.run(t, pass)
@@ -469,13 +474,13 @@ func TestConflictingAddressesAreReported(t *testing.T) {
 
 func TestAnotherConfigurationReplacesTheMachines(t *testing.T) {
 	w := emptyTestEnv()
-	np := pool()
+	np := nodepooltest.NodePool()
 	np.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: "kubelet"}}
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "kubelet"},
 		Data:       map[string]string{"config": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"},
 	}
-	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np, cm)
+	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np, cm)
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"ValidMachineConfig": "False InvalidConfigMap ConfigMap kubelet: KubeletConfiguration: "})
@@ -553,7 +558,7 @@ func TestAnotherTrustBundleReplacesTheMachines(t *testing.T) {
 
 func TestAPoolWaitsForItsControlPlane(t *testing.T) {
 	w := emptyTestEnv()
-	w.Create(t, cluster(), namespace(), pullSecret(), capiDeployment(), pool())
+	w.Create(t, nodepooltest.HostedCluster(), namespace(), pullSecret(), capiDeployment(), nodepooltest.NodePool())
 	pass := w.start()
 	w.run(t, pass)
 	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for the control plane of HostedCluster demo"})
@@ -583,7 +588,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		pass := w.start()
 		w.run(t, pass)
 		w.capi.stuck = true
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines still exist: 2 of 2 (workers-", "Ready": "False Deleting"})
 		if len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items) == 0 {
@@ -599,7 +604,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
 		w.run(t, pass)
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		gone(t, w)
 	})
@@ -607,13 +612,13 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
-		remove(t, w, cluster())
+		remove(t, w, nodepooltest.HostedCluster())
 		w.run(t, pass)
 		w.expect(t, map[string]string{"ValidConfiguration": "False NotFound"})
 		if n := len(list(t, w, &clusterv1.MachineList{}).Items); n != 2 {
 			t.Errorf("%d machines, want 2: nobody asked them to go", n)
 		}
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		gone(t, w)
 	})
@@ -621,40 +626,40 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
-		change(t, w, cluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
-		remove(t, w, cluster())
-		remove(t, w, pool())
+		change(t, w, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
+		remove(t, w, nodepooltest.HostedCluster())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		gone(t, w)
 	})
 	t.Run("a pool whose HostedCluster never was", func(t *testing.T) {
 		w := emptyTestEnv()
-		w.Create(t, pool())
+		w.Create(t, nodepooltest.NodePool())
 		pass := w.start()
 		w.run(t, pass)
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		gone(t, w)
 	})
 	t.Run("Cluster API never was", func(t *testing.T) {
 		w := emptyTestEnv()
 		w.capi.away = true
-		w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), pool())
+		w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), nodepooltest.NodePool())
 		pass := w.start()
 		w.run(t, pass)
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		gone(t, w)
 	})
 	t.Run("Cluster API was taken away before it made a machine", func(t *testing.T) {
 		w := emptyTestEnv()
-		np := pool()
+		np := nodepooltest.NodePool()
 		np.Spec.Replicas = ptr.To[int32](0)
-		w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), np)
+		w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), np)
 		pass := w.start()
 		w.run(t, pass)
 		w.capi.away = true
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		gone(t, w)
 	})
@@ -664,7 +669,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		w.capi.away = true
 		remove(t, w, capiDeployment())
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines still exist"})
 		for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
@@ -678,13 +683,13 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.capi.away = true
 		other := namespace()
 		other.Annotations[hyperv1.HostedClusterAnnotation] = "clusters-demo/" // namespace "clusters", cluster "demo" want it too
-		theirs := &clusterv1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "workers", Labels: labelsOf(pool()), Annotations: map[string]string{hyperv1.NodePoolAnnotation: "others/workers"}}}
-		machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "workers-1", Labels: labelsOf(pool())}}
-		w.Create(t, cluster(), other, pullSecret(), pool(), theirs, machine)
+		theirs := &clusterv1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "workers", Labels: client.MatchingLabels{hyperv1.NodePoolLabel: nodepooltest.NodePool().Name}, Annotations: map[string]string{hyperv1.NodePoolAnnotation: "others/workers"}}}
+		machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "workers-1", Labels: client.MatchingLabels{hyperv1.NodePoolLabel: nodepooltest.NodePool().Name}}}
+		w.Create(t, nodepooltest.HostedCluster(), other, pullSecret(), nodepooltest.NodePool(), theirs, machine)
 		pass := w.start()
 		w.run(t, pass)
 		w.expect(t, map[string]string{"Ready": "False WaitingFor to have its namespace"})
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
 			t.Errorf("the pool is still there: %v", err)
@@ -697,9 +702,9 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
-		lonely := &infrav1.AWSMachine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "lonely", Labels: labelsOf(pool()), Finalizers: []string{awsMachineFinalizer}}}
+		lonely := &infrav1.AWSMachine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "lonely", Labels: client.MatchingLabels{hyperv1.NodePoolLabel: nodepooltest.NodePool().Name}, Finalizers: []string{awsMachineFinalizer}}}
 		w.Create(t, lonely)
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		w.expect(t, map[string]string{"Deleting": "True MachinesGo 1 of 1 (lonely): an AWSMachine without Machine"})
 		if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(lonely), lonely); err != nil || lonely.DeletionTimestamp.IsZero() {
@@ -717,7 +722,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 			}
 			remove(t, w, obj)
 		}
-		remove(t, w, pool())
+		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		gone(t, w)
 	})

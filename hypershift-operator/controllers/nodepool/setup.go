@@ -2,16 +2,14 @@ package nodepool
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -24,31 +22,12 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/discovery"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
-	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/requirements"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 const workers = 10
-
-// Kinds are those that are made for a NodePool, by us or by Cluster API. All of
-// them carry hyperv1.NodePoolLabel; a cache needs to keep no others.
-func Kinds() []client.Object {
-	return []client.Object{
-		&clusterv1.MachineDeployment{}, &clusterv1.MachineSet{}, &clusterv1.Machine{}, &clusterv1.MachineHealthCheck{},
-		&infrav1.AWSMachineTemplate{}, &infrav1.AWSMachine{}, &hyperv1.NodeBootstrapTemplate{},
-	}
-}
-
-// poolSet is the MachineDeployment and the MachineHealthCheck of one pool. The
-// name of a pool may be longer than what a label takes.
-func poolSet(s *scope) apply.Set {
-	sum := sha256.Sum256([]byte(s.np.Name))
-	return apply.Set{
-		Name:      "pool-" + hex.EncodeToString(sum[:hashBytes]),
-		Namespace: s.controlPlane,
-		Kinds:     []client.ObjectList{&clusterv1.MachineDeploymentList{}, &clusterv1.MachineHealthCheckList{}},
-	}
-}
 
 // Setup starts the controller with the manager. Package index must have registered its
 // indexes.
@@ -64,9 +43,9 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ofAnnotation)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.SSHKey))).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(onNodes(names.UserCABundle)))
-	if r.missing = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), Kinds()...); r.missing == "" {
+	if r.missing = discovery.MissingKinds(mgr.GetRESTMapper(), mgr.GetScheme(), objects.Kinds()...); r.missing == "" {
 		b = b.Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(comesOrGoes))
-		for _, kind := range Kinds() {
+		for _, kind := range objects.Kinds() {
 			b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofAnnotation))
 		}
 	}
@@ -87,6 +66,13 @@ var autoscalerChanged = predicate.And(
 	}},
 )
 
+// isAvailable reports whether a pod of the Deployment is available.
+func isAvailable(d *appsv1.Deployment) bool {
+	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue
+	})
+}
+
 // comesOrGoes passes creation and deletion: a Cluster that is being deleted owns nothing.
 var comesOrGoes = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
@@ -97,7 +83,7 @@ var comesOrGoes = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 var clusterChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*hyperv1.HostedCluster), e.ObjectNew.(*hyperv1.HostedCluster)
 	return was.Generation != is.Generation || !maps.Equal(actedUpon(was.Annotations), actedUpon(is.Annotations)) ||
-		!reflect.DeepEqual(was.Status.Platform, is.Status.Platform) || controlPlaneImage(was) != controlPlaneImage(is)
+		!reflect.DeepEqual(was.Status.Platform, is.Status.Platform) || requirements.ControlPlaneImage(was) != requirements.ControlPlaneImage(is)
 }}
 
 // actedUpon returns the annotations of a HostedCluster that have an effect. Other clients write their own.

@@ -13,6 +13,9 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/machines"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/machinestate"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
@@ -33,25 +36,25 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	b.reconciling()
 	b.stalled(s, report)
 
-	st := &s.np.Status
-	st.ObservedGeneration = s.np.Generation
-	st.Replicas = s.available()
-	st.NodesInfo = s.nodesInfo()
-	if s.hc != nil {
-		st.Selector = labels.SelectorFromSet(s.identity()).String()
+	st := &s.NodePool.Status
+	st.ObservedGeneration = s.NodePool.Generation
+	st.Replicas = machinestate.Available(s.Pool)
+	st.NodesInfo = machinestate.NodesInfo(s.Pool)
+	if s.HostedCluster != nil {
+		st.Selector = labels.SelectorFromSet(s.Identity()).String()
 	}
-	if s.rolledOut(b) {
-		st.Version = s.release.Version
+	if b.rolledOut(s) {
+		st.Version = s.Release.Version
 	}
 	for _, e := range b.events(s) {
-		r.Recorder.Eventf(s.np, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
+		r.Recorder.Eventf(s.NodePool, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 	}
 }
 
 // unsupported names the fields that are accepted and do nothing yet.
 func (b conditionBuilder) unsupported(s *scope) {
-	fields := s.np.NotActedOn()
-	for _, key := range s.np.AnnotationsNotActedOn() {
+	fields := s.NodePool.NotActedOn()
+	for _, key := range s.NodePool.AnnotationsNotActedOn() {
 		fields = append(fields, "annotation "+key)
 	}
 	if len(fields) > 0 {
@@ -62,29 +65,50 @@ func (b conditionBuilder) unsupported(s *scope) {
 }
 
 func (b conditionBuilder) pause(s *scope) {
-	switch errs := validation.NodePoolPause(s.np.Spec.PausedUntil); {
+	switch errs := validation.NodePoolPause(s.NodePool.Spec.PausedUntil); {
 	case len(errs) > 0:
 		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason, validation.Message(errs))
 	case s.paused:
 		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason,
-			fmt.Sprintf("spec.pausedUntil is %q: remove it to go on", *s.np.Spec.PausedUntil))
+			fmt.Sprintf("spec.pausedUntil is %q: remove it to go on", *s.NodePool.Spec.PausedUntil))
 	default:
 		b.Set(hyperv1.NodePoolReconciliationActiveCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
 	}
 }
 
 func (b conditionBuilder) scaling(s *scope) {
-	scaling := s.np.Spec.AutoScaling
-	switch errs := validation.NodePoolReplicas(&s.np.Spec); {
+	scaling := s.NodePool.Spec.AutoScaling
+	switch errs := validation.NodePoolReplicas(&s.NodePool.Spec); {
 	case scaling == nil:
 		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, hyperv1.NodePoolReplicasSetReason,
-			fmt.Sprintf("spec.replicas says how many nodes there are: %d", ptr.Deref(s.np.Spec.Replicas, 0)))
+			fmt.Sprintf("spec.replicas says how many nodes there are: %d", ptr.Deref(s.NodePool.Spec.Replicas, 0)))
 	case len(errs) > 0:
 		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, validation.Reason(errs), errs[0].Detail)
 	default:
-		status, reason, message := s.autoscaling()
+		status, reason, message := autoscaling(s)
 		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, status, reason, message)
 	}
+}
+
+// autoscaling reports whether the cluster autoscaler sets the number of machines of the pool. The Deployment is the evidence: the
+// release decides only why it does not exist.
+func autoscaling(s *scope) (status metav1.ConditionStatus, reason, message string) {
+	least, most := ptr.Deref(s.NodePool.Spec.AutoScaling.Min, 0), s.NodePool.Spec.AutoScaling.Max
+	kept := fmt.Sprintf("the pool keeps the number of its nodes within %d and %d", least, most)
+	switch {
+	case s.HostedCluster != nil && s.HostedCluster.Annotations[hyperv1.DisableClusterAutoscalerAnnotation] == "true":
+		return metav1.ConditionFalse, hyperv1.NodePoolAutoscalerDisabledReason,
+			fmt.Sprintf("HostedCluster %s has annotation %s, so that %s: remove the annotation, or set spec.replicas", s.HostedCluster.Name, hyperv1.DisableClusterAutoscalerAnnotation, kept)
+	case s.paused:
+		return metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops the cluster autoscaler too"
+	case s.Autoscaler != nil && isAvailable(s.Autoscaler):
+		return metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("the cluster autoscaler keeps %d to %d nodes", least, most)
+	case s.Autoscaler == nil && s.control != nil && s.control.Components[names.ClusterAutoscaler] == "":
+		return metav1.ConditionFalse, hyperv1.NodePoolAutoscalerMissingReason,
+			fmt.Sprintf("release %s of the HostedCluster has no image %s, so that %s: choose a release that has it, or set spec.replicas", s.control.Version, names.ClusterAutoscaler, kept)
+	}
+	return metav1.ConditionFalse, hyperv1.NodePoolAutoscalerNotAvailableReason,
+		fmt.Sprintf("waiting for Deployment %s in namespace %s: until it is available, %s", names.ClusterAutoscaler, s.Namespace, kept)
 }
 
 func (b conditionBuilder) repair(s *scope, report reconcile.Report) {
@@ -95,15 +119,15 @@ func (b conditionBuilder) repair(s *scope, report reconcile.Report) {
 		}
 	}
 	switch {
-	case !s.np.Spec.Management.AutoRepair:
+	case !s.NodePool.Spec.Management.AutoRepair:
 		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolAutoRepairOffReason, "spec.management.autoRepair is false: broken machines stay until somebody deletes them")
 	case s.paused:
 		b.Set(condition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops repairs too")
-	case s.restricted() != "":
-		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolRemediationRestrictedReason, s.restricted())
-	case s.backoff() != "":
-		b.Set(condition, metav1.ConditionTrue, hyperv1.NodePoolRepairBackoffReason, s.backoff())
-	case s.healthCheck == nil:
+	case restricted(s.MachineHealthCheck) != "":
+		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolRemediationRestrictedReason, restricted(s.MachineHealthCheck))
+	case s.repair.Backoff(s.NodePool.Status.Repair) != "":
+		b.Set(condition, metav1.ConditionTrue, hyperv1.NodePoolRepairBackoffReason, s.repair.Backoff(s.NodePool.Status.Repair))
+	case s.MachineHealthCheck == nil:
 		b.Set(condition, metav1.ConditionFalse, hyperv1.WaitingForReason, "waiting for the MachineHealthCheck")
 	default:
 		b.Set(condition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
@@ -111,11 +135,11 @@ func (b conditionBuilder) repair(s *scope, report reconcile.Report) {
 }
 
 // restricted returns why broken machines are not replaced although they should be.
-func (s *scope) restricted() string {
-	if s.healthCheck == nil {
+func restricted(mhc *clusterv1.MachineHealthCheck) string {
+	if mhc == nil {
 		return ""
 	}
-	c := meta.FindStatusCondition(s.healthCheck.Status.Conditions, clusterv1.MachineHealthCheckRemediationAllowedCondition)
+	c := meta.FindStatusCondition(mhc.Status.Conditions, clusterv1.MachineHealthCheckRemediationAllowedCondition)
 	if c == nil || c.Status != metav1.ConditionFalse {
 		return ""
 	}
@@ -123,29 +147,21 @@ func (s *scope) restricted() string {
 }
 
 func (b conditionBuilder) tags(s *scope) {
-	if s.hc == nil || s.hc.Spec.Platform.AWS == nil || s.aws() == nil {
+	if s.HostedCluster == nil || s.HostedCluster.Spec.Platform.AWS == nil || s.AWS() == nil {
 		return
 	}
-	_, lost := mergeTags(s.hc.Spec.Platform.AWS.ResourceTags, s.aws().ResourceTags)
+	_, lost := machines.MergeTags(s.HostedCluster.Spec.Platform.AWS.ResourceTags, s.AWS().ResourceTags)
 	if len(lost) == 0 {
 		b.Set(hyperv1.NodePoolAWSResourceTagConflictCondition, metav1.ConditionFalse, hyperv1.NodePoolNoTagConflictReason, reconcile.AllIsWell)
 		return
 	}
 	b.Set(hyperv1.NodePoolAWSResourceTagConflictCondition, metav1.ConditionTrue, hyperv1.NodePoolTagConflictDetectedReason,
-		fmt.Sprintf("HostedCluster %s has other values for %s, and they win: remove these tags from the pool, or set their overridePolicy to Allow there", s.hc.Name, strings.Join(lost, ", ")))
-}
-
-// wanted is how many machines there shall be.
-func (s *scope) wanted() int32 {
-	if s.deployment != nil && s.deployment.Spec.Replicas != nil {
-		return *s.deployment.Spec.Replicas
-	}
-	return desiredReplicas(s.np, nil)
+		fmt.Sprintf("HostedCluster %s has other values for %s, and they win: remove these tags from the pool, or set their overridePolicy to Allow there", s.HostedCluster.Name, strings.Join(lost, ", ")))
 }
 
 func (b conditionBuilder) deletion(s *scope) {
-	if s.dying() {
-		b.Set(hyperv1.NodePoolDeletingCondition, metav1.ConditionTrue, hyperv1.NodePoolMachinesGoReason, s.leftWords())
+	if s.Dying() {
+		b.Set(hyperv1.NodePoolDeletingCondition, metav1.ConditionTrue, hyperv1.NodePoolMachinesGoReason, machinestate.Remaining(s.Pool))
 	}
 }
 
@@ -155,8 +171,8 @@ func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 	no := func(reason, message string) {
 		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionFalse, reason, message)
 	}
-	if s.dying() {
-		no(hyperv1.DeletingReason, "the pool is being deleted: "+s.leftWords())
+	if s.Dying() {
+		no(hyperv1.DeletingReason, "the pool is being deleted: "+machinestate.Remaining(s.Pool))
 		return
 	}
 	var passing error
@@ -170,12 +186,12 @@ func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 			return
 		}
 	}
-	have, want := s.available(), s.wanted()
+	have, want := machinestate.Available(s.Pool), machines.Replicas(s.Pool)
 	if have >= want {
 		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("%d nodes are available", have))
 		return
 	}
-	if passing != nil && s.template == "" {
+	if passing != nil && s.Current.Template == "" {
 		no(reconcile.ReasonAndMessage(passing, classifier)) // no machine has been asked for
 		return
 	}
@@ -201,7 +217,7 @@ func (b conditionBuilder) reconciling() {
 
 // stalled reports that only a change of the pool or of its HostedCluster helps.
 func (b conditionBuilder) stalled(s *scope, report reconcile.Report) {
-	if s.dying() {
+	if s.Dying() {
 		b.Remove(hyperv1.NodePoolStalledCondition)
 		return
 	}

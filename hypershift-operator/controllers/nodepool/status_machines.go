@@ -9,22 +9,24 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/machines"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/machinestate"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 func (b conditionBuilder) machines(s *scope) {
-	if s.dying() {
+	if s.Dying() {
 		return // Deleting counts them
 	}
 	made, joined := 0, false
-	for i := range s.machines {
-		if s.machines[i].DeletionTimestamp.IsZero() {
+	for i := range s.Machines {
+		if s.Machines[i].DeletionTimestamp.IsZero() {
 			made++
 		}
-		joined = joined || s.machines[i].Status.NodeRef.IsDefined()
+		joined = joined || s.Machines[i].Status.NodeRef.IsDefined()
 	}
-	b.rollUp(hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolMachinesNotReadyReason, s.notReady(), made, int(s.wanted()))
-	b.rollUp(hyperv1.NodePoolAllNodesHealthyCondition, hyperv1.NodePoolNodesNotHealthyReason, s.notHealthy(), made, int(s.wanted()))
+	b.rollUp(hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolMachinesNotReadyReason, machinestate.NotReady(s.Pool), made, int(machines.Replicas(s.Pool)))
+	b.rollUp(hyperv1.NodePoolAllNodesHealthyCondition, hyperv1.NodePoolNodesNotHealthyReason, machinestate.NotHealthy(s.Pool), made, int(machines.Replicas(s.Pool)))
 	switch {
 	case joined:
 		b.Set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionTrue, hyperv1.NodePoolNodesJoinedReason, reconcile.AllIsWell)
@@ -34,10 +36,10 @@ func (b conditionBuilder) machines(s *scope) {
 }
 
 // rollUp summarizes the machines or nodes: all are ready, or the state of the others.
-func (b conditionBuilder) rollUp(condition, otherwise string, bad remarks, made, wanted int) {
+func (b conditionBuilder) rollUp(condition, otherwise string, groups machinestate.Groups, made, wanted int) {
 	switch {
-	case len(bad) > 0:
-		reason, message := bad.summary(made, otherwise)
+	case len(groups) > 0:
+		reason, message := groups.Summary(made, otherwise)
 		b.Set(condition, metav1.ConditionFalse, reason, message)
 	case made < wanted:
 		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d machines have been made", made, wanted))
@@ -49,8 +51,8 @@ func (b conditionBuilder) rollUp(condition, otherwise string, bad remarks, made,
 // network finds machines with an address that means something else inside the cluster.
 func (b conditionBuilder) network(s *scope) {
 	var conflicts []string
-	if s.hc != nil {
-		conflicts = addressConflicts(s.machines, s.hc.Spec.Networking)
+	if s.HostedCluster != nil {
+		conflicts = addressConflicts(s.Machines, s.HostedCluster.Spec.Networking)
 	}
 	if len(conflicts) == 0 {
 		b.Remove(hyperv1.NodePoolClusterNetworkCIDRConflictCondition)
@@ -84,7 +86,7 @@ func addressConflicts(machines []clusterv1.Machine, n hyperv1.ClusterNetworking)
 			}
 		}
 		if len(in) > 0 {
-			out = append(out, fmt.Sprintf("machines have addresses out of network %s of the cluster: %s", cidr, some(in)))
+			out = append(out, fmt.Sprintf("machines have addresses out of network %s of the cluster: %s", cidr, machinestate.Some(in)))
 		}
 	}
 	return out
@@ -93,22 +95,22 @@ func addressConflicts(machines []clusterv1.Machine, n hyperv1.ClusterNetworking)
 // rollout reports whether machines are being replaced. The condition stays as it is
 // while a step before the templates stops the reconcile.
 func (b conditionBuilder) rollout(s *scope) {
-	if s.template == "" || s.bootstrap == "" {
+	if s.Current.Template == "" || s.Current.Bootstrap == "" {
 		return
 	}
-	o := s.old()
+	o := machinestate.OutdatedOf(s.Pool, s.Current, machines.NodeVersion(s.Release))
 	for _, moving := range []struct {
 		condition, what string
 		old             int
 	}{
-		{hyperv1.NodePoolUpdatingVersionCondition, "another version than Kubernetes " + s.release.KubernetesVersion, o.version},
-		{hyperv1.NodePoolUpdatingConfigCondition, "another configuration", o.config},
-		{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition, "another machine template than " + s.template, o.template},
+		{hyperv1.NodePoolUpdatingVersionCondition, "another version than Kubernetes " + s.Release.KubernetesVersion, o.Version},
+		{hyperv1.NodePoolUpdatingConfigCondition, "another configuration", o.Config},
+		{hyperv1.NodePoolUpdatingPlatformMachineTemplateCondition, "another machine template than " + s.Current.Template, o.Template},
 	} {
 		switch {
 		case moving.old > 0:
-			b.Set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, fmt.Sprintf("%d of %d machines have %s%s", moving.old, len(s.machines), moving.what, s.onDelete()))
-		case b.IsTrue(moving.condition) && s.available() < s.wanted():
+			b.Set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, fmt.Sprintf("%d of %d machines have %s%s", moving.old, len(s.Machines), moving.what, onDelete(s.NodePool)))
+		case b.IsTrue(moving.condition) && machinestate.Available(s.Pool) < machines.Replicas(s.Pool):
 			b.Set(moving.condition, metav1.ConditionTrue, hyperv1.NodePoolUpdatingReason, "the last new machines are starting")
 		default:
 			b.Set(moving.condition, metav1.ConditionFalse, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
@@ -116,14 +118,14 @@ func (b conditionBuilder) rollout(s *scope) {
 	}
 }
 
-func (s *scope) onDelete() string {
-	if strategyOf(s.np) != hyperv1.UpgradeStrategyOnDelete {
+func onDelete(np *hyperv1.NodePool) string {
+	if machines.Strategy(np) != hyperv1.UpgradeStrategyOnDelete {
 		return ""
 	}
 	return ": each is replaced when somebody deletes its Machine"
 }
 
 // rolledOut reports whether all nodes run the release.
-func (s *scope) rolledOut(b conditionBuilder) bool {
-	return s.bootstrap != "" && s.template != "" && !b.IsTrue(hyperv1.NodePoolUpdatingVersionCondition) && s.available() >= s.wanted()
+func (b conditionBuilder) rolledOut(s *scope) bool {
+	return s.Current.Bootstrap != "" && s.Current.Template != "" && !b.IsTrue(hyperv1.NodePoolUpdatingVersionCondition) && machinestate.Available(s.Pool) >= machines.Replicas(s.Pool)
 }

@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/machines"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -29,9 +31,9 @@ func TestReconcilingAndStalled(t *testing.T) {
 		"a deletion":                  {report: blocked, deleting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &scope{np: &hyperv1.NodePool{}}
+			s := &scope{Spec: machines.Spec{Pool: &objects.Pool{NodePool: &hyperv1.NodePool{}}}}
 			if c.deleting {
-				s.np.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+				s.NodePool.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 			}
 			before := []metav1.Condition{
 				{Type: hyperv1.NodePoolReconcilingCondition, Status: metav1.ConditionTrue, Reason: "Former"}, {Type: hyperv1.NodePoolStalledCondition, Status: metav1.ConditionTrue, Reason: "Former"},

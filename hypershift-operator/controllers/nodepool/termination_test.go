@@ -8,39 +8,22 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
 )
-
-func TestTerminationCheck(t *testing.T) {
-	for age, want := range map[time.Duration][2]time.Duration{
-		-time.Second:     {0, 6 * time.Second},
-		0:                {0, 5 * time.Second},
-		5 * time.Second:  {5 * time.Second, 5 * time.Second},
-		7 * time.Second:  {5 * time.Second, 3 * time.Second},
-		39 * time.Second: {30 * time.Second, time.Second},
-		50 * time.Second: {50 * time.Second, deletionPause},
-		59 * time.Second: {50 * time.Second, deletionPause},
-		time.Minute:      {0, deletionPause},
-		time.Hour:        {0, deletionPause},
-	} {
-		if due, next := terminationCheck(age); due != want[0] || next != want[1] {
-			t.Errorf("after %s: %s is due, the next in %s, want %s", age, due, next, want)
-		}
-	}
-}
 
 func TestInstancesAreCheckedWhileTheyTerminate(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()
 	w.run(t, pass)
 	w.capi.stuck = true
-	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
+	if err := w.Admin().Delete(t.Context(), nodepooltest.NodePool()); err != nil {
 		t.Fatal(err)
 	}
 	w.run(t, pass)
 	checks := func() (all []string) {
 		t.Helper()
 		for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
-			all = append(all, m.Annotations[terminationCheckAnnotation])
+			all = append(all, m.Annotations["hypershift.openshift.io/termination-check"])
 		}
 		return all
 	}
@@ -66,12 +49,12 @@ func TestNodesAreNotDrainedWithTheirCluster(t *testing.T) {
 			w.run(t, pass)
 			w.capi.stuck = true
 			if withCluster {
-				change(t, w, cluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = append(hc.Finalizers, hyperv1.HostedClusterFinalizer) })
-				if err := w.Admin().Delete(t.Context(), cluster()); err != nil {
+				change(t, w, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = append(hc.Finalizers, hyperv1.HostedClusterFinalizer) })
+				if err := w.Admin().Delete(t.Context(), nodepooltest.HostedCluster()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := w.Admin().Delete(t.Context(), pool()); err != nil {
+			if err := w.Admin().Delete(t.Context(), nodepooltest.NodePool()); err != nil {
 				t.Fatal(err)
 			}
 			w.run(t, pass)

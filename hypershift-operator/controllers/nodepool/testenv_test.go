@@ -16,13 +16,14 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
-	"k8s.io/utils/ptr"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/requirements"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
@@ -30,11 +31,9 @@ import (
 )
 
 const (
-	region   = "us-east-1"
-	plane    = "clusters-demo"
-	infraID  = "demo-x7k2p"
-	image136 = "example.test/release:1.36.3"
-	image135 = "example.test/release:1.35.4"
+	plane    = nodepooltest.Namespace
+	image136 = nodepooltest.Image136
+	image135 = nodepooltest.Image135
 )
 
 var scheme = func() *runtime.Scheme {
@@ -68,13 +67,6 @@ func (r *releases) NodePrograms(_ context.Context, image string, _ hyperv1.Archi
 	}, nil
 }
 
-func releaseOf(version, ami string) *release.Release {
-	return &release.Release{
-		Version: version, KubernetesVersion: version, Architecture: hyperv1.Multi,
-		BootImages: map[hyperv1.Architecture]map[string]release.BootImage{hyperv1.ArchitectureAMD64: {region: {AMI: ami}}},
-	}
-}
-
 // instanceTypes answers without AWS.
 type instanceTypes map[string]*instancetypes.Type
 
@@ -89,14 +81,14 @@ type testEnv struct {
 	clock    *clocktesting.FakeClock
 	events   *events.FakeRecorder
 	releases *releases
-	types    InstanceTypes
+	types    requirements.InstanceTypes
 	// missing are kinds that the management cluster does not have.
 	missing string
 }
 
 func newTestEnv(t testing.TB) *testEnv {
 	w := emptyTestEnv()
-	w.Create(t, cluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), pool())
+	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), nodepooltest.NodePool())
 	return w
 }
 
@@ -104,7 +96,7 @@ func emptyTestEnv() *testEnv {
 	w := &testEnv{
 		clock:    clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
 		events:   events.NewFakeRecorder(1000),
-		releases: &releases{known: map[string]*release.Release{image136: releaseOf("1.36.3", "ami-136"), image135: releaseOf("1.35.4", "ami-135")}},
+		releases: &releases{known: map[string]*release.Release{image136: nodepooltest.Release("1.36.3", "ami-136"), image135: nodepooltest.Release("1.35.4", "ami-135")}},
 		types: instanceTypes{
 			"m6i.large": {Name: "m6i.large", Architectures: []string{"amd64"}, VCPUs: 2, MemoryMiB: 8192},
 			"m6g.large": {Name: "m6g.large", Architectures: []string{"arm64"}, VCPUs: 2, MemoryMiB: 8192},
@@ -124,27 +116,10 @@ func emptyTestEnv() *testEnv {
 	return w
 }
 
-func cluster() *hyperv1.HostedCluster {
-	return &hyperv1.HostedCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo", UID: "11111111-0000-4000-8000-000000000000"},
-		Spec: hyperv1.HostedClusterSpec{
-			InfraID:    infraID,
-			Release:    hyperv1.Release{Image: image136},
-			PullSecret: corev1.LocalObjectReference{Name: "my-pull-secret"},
-			Networking: hyperv1.ClusterNetworking{
-				ClusterNetwork: []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14"}},
-				ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}},
-			},
-			Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{Region: region}},
-		},
-		Status: hyperv1.HostedClusterStatus{Platform: &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: "sg-workers"}}},
-	}
-}
-
 func namespace() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:        plane,
-		Labels:      map[string]string{hyperv1.HostedClusterUIDLabel: string(cluster().UID)},
+		Labels:      map[string]string{hyperv1.HostedClusterUIDLabel: string(nodepooltest.HostedCluster().UID)},
 		Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"},
 	}}
 }
@@ -165,25 +140,7 @@ func capiDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.ClusterAPI}, Status: appsv1.DeploymentStatus{AvailableReplicas: 1}}
 }
 
-func pool() *hyperv1.NodePool {
-	return &hyperv1.NodePool{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "workers", Generation: 2},
-		Spec: hyperv1.NodePoolSpec{
-			ClusterName: "demo",
-			Release:     hyperv1.Release{Image: image136},
-			Replicas:    ptr.To[int32](2),
-			Arch:        hyperv1.ArchitectureAMD64,
-			Management:  hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, AutoRepair: true},
-			Platform: hyperv1.NodePoolPlatform{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSNodePoolPlatform{
-				InstanceType: "m6i.large",
-				Subnet:       hyperv1.AWSResourceReference{ID: ptr.To("subnet-0a")},
-				RootVolume:   &hyperv1.Volume{Size: 120, Type: hyperv1.VolumeTypeGP3},
-			}},
-		},
-	}
-}
-
-var key = client.ObjectKeyFromObject(pool())
+var key = client.ObjectKeyFromObject(nodepooltest.NodePool())
 
 // start is the controller, as a process that begins with empty hands.
 func (w *testEnv) start() func(context.Context) error {
@@ -213,7 +170,7 @@ func (w *testEnv) scenario() *crashtest.Scenario {
 			}
 			return ""
 		},
-		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, pool()) },
+		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, nodepooltest.NodePool()) },
 	}
 }
 
@@ -259,7 +216,7 @@ func change[T client.Object](t testing.TB, w *testEnv, obj T, how func(T)) {
 
 func (w *testEnv) changePool(t testing.TB, how func(*hyperv1.NodePool)) {
 	t.Helper()
-	change(t, w, pool(), how)
+	change(t, w, nodepooltest.NodePool(), how)
 }
 
 func condition(np *hyperv1.NodePool, name string) hyperv1.NodePoolCondition {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -16,7 +17,8 @@ import (
 // ErrorKind classifies an error of AWS. It decides how soon the operator retries and which reason a condition has.
 type ErrorKind string
 
-// The kinds of errors. Their values are reasons of conditions.
+// The kinds of errors. Their values are reasons of conditions. The operators' controllers and the command line's graph derive from the
+// kind whether to make another attempt.
 const (
 	// None is no error.
 	None ErrorKind = ""
@@ -32,8 +34,15 @@ const (
 	// Denied: AWS accepts the identity, but the policy of the role does not allow the call. Add the permission in the
 	// message to the policy.
 	Denied ErrorKind = "AWSAccessDenied"
-	// NotFound: a resource of the call does not exist.
+	// Busy: AWS still carries out another change of the same resource, so this one was not made. The operator retries.
+	Busy ErrorKind = "AWSBusy"
+	// NotReady: a resource of the call is not in the state that the call needs, maybe because it was just created or changed. The
+	// operator retries. If it persists, the message has the resource.
+	NotReady ErrorKind = "AWSNotReady"
+	// NotFound: the resource of the call does not exist. A deletion is complete.
 	NotFound ErrorKind = "AWSNotFound"
+	// DependencyNotFound: a deletion needs a resource that does not exist, and was not made. The message has its id.
+	DependencyNotFound ErrorKind = "AWSDependencyNotFound"
 	// Exists: the resource to create exists already.
 	Exists ErrorKind = "AWSAlreadyExists"
 	// InUse: another resource still uses the resource to delete.
@@ -49,42 +58,56 @@ const (
 )
 
 // kindOfCode lists the codes that the patterns in kindByPattern would get wrong.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 var kindOfCode = map[string]ErrorKind{
-	"AccessDenied":                   Denied,
-	"AccessDeniedException":          Denied,
-	"UnauthorizedOperation":          Denied,
-	"Forbidden":                      Denied,
-	"AuthFailure":                    Identity,
-	"ExpiredToken":                   Identity,
-	"ExpiredTokenException":          Identity,
-	"IDPRejectedClaim":               Identity,
-	"InvalidAccessKeyId":             Identity,
-	"InvalidClientTokenId":           Identity,
-	"InvalidIdentityToken":           Identity,
-	"MissingAuthenticationToken":     Identity,
-	"RequestExpired":                 Identity,
-	"SignatureDoesNotMatch":          Identity,
-	"UnrecognizedClientException":    Identity,
-	"IDPCommunicationError":          Transient,
-	"InternalError":                  Transient,
-	"InternalFailure":                Transient,
-	"InternalServerError":            Transient,
-	"OperationAborted":               Transient, // S3: another change of the bucket is in progress
-	"RequestTimeout":                 Transient,
-	"RequestTimeoutException":        Transient,
-	"ServiceUnavailable":             Transient,
-	"Unavailable":                    Transient,
-	"DependencyViolation":            InUse,
-	"ExistingVpcEndpointConnections": InUse,
-	"OperationNotPermitted":          InUse,
-	"ResourceInUse":                  InUse,
-	"BucketAlreadyExists":            Exists,
-	"BucketAlreadyOwnedByYou":        Exists,
-	"IdempotentParameterMismatch":    Invalid,
-	"MissingParameter":               Invalid,
-	"NotFoundException":              NotFound,
-	"UnknownResourceException":       NotFound,
-	"ValidationError":                Invalid,
+	"AccessDenied":                                    Denied,
+	"AccessDeniedException":                           Denied,
+	"UnauthorizedOperation":                           Denied,
+	"Forbidden":                                       Denied,
+	"AuthFailure":                                     Identity,
+	"ExpiredToken":                                    Identity,
+	"ExpiredTokenException":                           Identity,
+	"IDPRejectedClaim":                                Identity,
+	"InvalidAccessKeyId":                              Identity,
+	"InvalidClientTokenId":                            Identity,
+	"InvalidIdentityToken":                            Identity,
+	"MissingAuthenticationToken":                      Identity,
+	"RequestExpired":                                  Identity,
+	"SignatureDoesNotMatch":                           Identity,
+	"UnrecognizedClientException":                     Identity,
+	"IDPCommunicationError":                           Transient,
+	"InternalError":                                   Transient,
+	"InternalFailure":                                 Transient,
+	"InternalServerError":                             Transient,
+	"RequestTimeout":                                  Transient,
+	"RequestTimeoutException":                         Transient,
+	"ServiceUnavailable":                              Transient,
+	"Unavailable":                                     Transient,
+	"ConcurrentModification":                          Busy, // IAM
+	"InvalidIPAddress.InUse":                          Busy, // an instance that is being terminated has its address for minutes
+	"OperationAborted":                                Busy, // S3
+	"PriorRequestNotComplete":                         Busy, // Route 53
+	"Client.InvalidState":                             NotReady,
+	"Gateway.NotAttached":                             NotReady,
+	"IncorrectInstanceState":                          NotReady,
+	"IncorrectState":                                  NotReady,
+	"DeleteConflict":                                  InUse,
+	"DependencyViolation":                             InUse,
+	"ExistingVpcEndpointConnections":                  InUse,
+	"OperationNotPermitted":                           InUse,
+	"ResourceInUse":                                   InUse,
+	"BucketAlreadyExists":                             Exists,
+	"BucketAlreadyOwnedByYou":                         Exists,
+	"ConflictingDomainExists":                         Exists, // a VPC has one private zone of a name
+	"InvalidSubnet.Conflict":                          Exists, // a network has one subnet
+	"Resource.AlreadyAssociated":                      Exists,
+	"ResourceShareInvitationAlreadyAcceptedException": Exists,
+	"IdempotentParameterMismatch":                     Invalid,
+	"MissingParameter":                                Invalid,
+	"InvalidVPCId":                                    NotFound, // Route 53
+	"NotFoundException":                               NotFound,
+	"UnknownResourceException":                        NotFound,
+	"ValidationError":                                 Invalid,
 }
 
 // Kind classifies err by the code of the innermost answer of AWS in it.
@@ -116,18 +139,63 @@ func kindOfAPIError(api smithy.APIError, op *smithy.OperationError, err error) E
 	if _, throttle := retry.DefaultThrottleErrorCodes[code]; throttle {
 		return Throttled
 	}
-	kind, known := kindOfCode[code]
-	if !known {
+	kind, exact := kindOfCode[code]
+	if !exact {
 		kind = kindByPattern(code)
 	}
-	// STS refuses a role before any service has seen the call.
-	if kind == Denied && op != nil && op.Service() == "STS" && strings.HasPrefix(op.Operation(), "AssumeRole") {
-		return Identity
-	}
-	if kind == Other {
+	switch service, operation := operationOf(op); {
+	case kind == Denied && service == "STS" && strings.HasPrefix(operation, "AssumeRole"):
+		return Identity // STS refuses a role before any service has seen the call
+	case code == "AuthFailure" && operation == "ReleaseAddress":
+		return InUse // until the NAT gateway that had the address is completely gone
+	case kind == NotFound && !isAboutResource(operation, code):
+		return DependencyNotFound
+	case (kind == Denied || kind == Invalid) && isInconsistent(code, api.ErrorMessage()):
+		return NotReady
+	case kind == Other:
 		return kindOfStatus(err)
 	}
 	return kind
+}
+
+func operationOf(op *smithy.OperationError) (service, operation string) {
+	if op == nil {
+		return "", ""
+	}
+	return op.Service(), op.Operation()
+}
+
+// codesOfDeletion lists, for the calls of EC2 that delete, the codes that are about the resource of the call.
+var codesOfDeletion = map[string][]string{
+	"DeleteDhcpOptions":                      {"InvalidDhcpOptionID.NotFound", "InvalidDhcpOptionsID.NotFound"},
+	"DeleteInternetGateway":                  {"InvalidInternetGatewayID.NotFound"},
+	"DeleteNatGateway":                       {"NatGatewayNotFound", "InvalidNatGatewayID.NotFound"},
+	"DeleteRouteTable":                       {"InvalidRouteTableID.NotFound", "InvalidRouteTableId.NotFound"},
+	"DeleteSecurityGroup":                    {"InvalidGroup.NotFound", "InvalidSecurityGroupID.NotFound"},
+	"DeleteSubnet":                           {"InvalidSubnetID.NotFound"},
+	"DeleteVpc":                              {"InvalidVpcID.NotFound"},
+	"DeleteVpcEndpoints":                     {"InvalidVpcEndpoint.NotFound", "InvalidVpcEndpointId.NotFound"},
+	"DeleteVpcEndpointServiceConfigurations": {"InvalidVpcEndpointService.NotFound", "InvalidVpcEndpointServiceId.NotFound"},
+	"ReleaseAddress":                         {"InvalidAllocationID.NotFound"},
+	"TerminateInstances":                     {"InvalidInstanceID.NotFound"},
+}
+
+// isAboutResource reports whether the resource that does not exist is the one that the call deletes. A deletion that misses another
+// resource, such as the route of an endpoint, has failed.
+func isAboutResource(operation, code string) bool {
+	codes, listed := codesOfDeletion[operation]
+	return !listed || slices.Contains(codes, code)
+}
+
+// isInconsistent recognizes refusals because a service does not know yet what another one was told seconds ago.
+func isInconsistent(code, message string) bool {
+	switch code {
+	case "MalformedPolicyDocument": // a role is not a valid principal yet
+		return strings.Contains(message, "rincipal")
+	case "InvalidParameterValue": // an instance profile, or its role. The messages write the name of the parameter in several ways.
+		return strings.Contains(strings.ToLower(strings.ReplaceAll(message, " ", "")), "iaminstanceprofile")
+	}
+	return strings.Contains(message, "BlockPublicPolicy") // S3
 }
 
 func kindByPattern(code string) ErrorKind {
@@ -203,7 +271,7 @@ func IsInvalid(err error) bool { return Kind(err) == Invalid }
 // IsTransient is true for an error that leaves the state in AWS unknown: retry.
 func IsTransient(err error) bool {
 	switch Kind(err) {
-	case Throttled, Transient, Canceled:
+	case Throttled, Transient, Busy, Canceled:
 		return true
 	}
 	return false

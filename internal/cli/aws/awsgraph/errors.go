@@ -3,7 +3,6 @@ package awsgraph
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/aws/smithy-go"
@@ -11,51 +10,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
-
-// classOfCode lists the codes whose kind in package awsx is not enough to decide about another attempt.
-var classOfCode = map[string]resourcegraph.Class{
-	// Resources that exist once for each VPC, subnet or route table.
-	"ConflictingDomainExists":    resourcegraph.Exists,
-	"InvalidSubnet.Conflict":     resourcegraph.Exists,
-	"Resource.AlreadyAssociated": resourcegraph.Exists,
-	// IAM and Route53 refuse two changes of the same resource at once.
-	"ConcurrentModification":  resourcegraph.Throttled,
-	"PriorRequestNotComplete": resourcegraph.Throttled,
-	"UnmodifiableEntity":      resourcegraph.Fatal,
-	// S3 refuses a change of a bucket while another one is in progress, such as the deletion of a bucket of this name.
-	"OperationAborted": resourcegraph.Throttled,
-	// An instance that is being terminated has its address for minutes.
-	"InvalidIPAddress.InUse": resourcegraph.Throttled,
-	// The resource exists, and what it depends on is not ready.
-	"DeleteConflict":         resourcegraph.InUse,
-	"Gateway.NotAttached":    resourcegraph.Inconsistent,
-	"Client.InvalidState":    resourcegraph.Inconsistent,
-	"IncorrectState":         resourcegraph.Inconsistent,
-	"IncorrectInstanceState": resourcegraph.Inconsistent,
-	"HostedZoneNotEmpty":     resourcegraph.InUse,
-	"LastVPCAssociation":     resourcegraph.Fatal,
-	"InvalidVPCId":           resourcegraph.NotFound,
-	"AuthFailure":            resourcegraph.Fatal,
-	"OperationNotPermitted":  resourcegraph.InUse,
-	"ResourceShareInvitationAlreadyAcceptedException": resourcegraph.Exists,
-}
-
-// codesOfGone lists, for the calls of EC2 that delete, the codes that are about the resource of the call. With another code, a resource
-// is missing that the deletion needs: it has failed.
-// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
-var codesOfGone = map[string][]string{
-	"DeleteDhcpOptions":                      {"InvalidDhcpOptionID.NotFound", "InvalidDhcpOptionsID.NotFound"},
-	"DeleteInternetGateway":                  {"InvalidInternetGatewayID.NotFound"},
-	"DeleteNatGateway":                       {"NatGatewayNotFound", "InvalidNatGatewayID.NotFound"},
-	"DeleteRouteTable":                       {"InvalidRouteTableID.NotFound", "InvalidRouteTableId.NotFound"},
-	"DeleteSecurityGroup":                    {"InvalidGroup.NotFound", "InvalidSecurityGroupID.NotFound"},
-	"DeleteSubnet":                           {"InvalidSubnetID.NotFound"},
-	"DeleteVpc":                              {"InvalidVpcID.NotFound"},
-	"DeleteVpcEndpoints":                     {"InvalidVpcEndpoint.NotFound", "InvalidVpcEndpointId.NotFound"},
-	"DeleteVpcEndpointServiceConfigurations": {"InvalidVpcEndpointService.NotFound", "InvalidVpcEndpointServiceId.NotFound"},
-	"ReleaseAddress":                         {"InvalidAllocationID.NotFound"},
-	"TerminateInstances":                     {"InvalidInstanceID.NotFound"},
-}
 
 // ExistsError is an error of a creation whose code does not tell that the resource exists already.
 type ExistsError struct{ Err error }
@@ -73,7 +27,7 @@ type NotListedError struct{ What string }
 
 func (e *NotListedError) Error() string { return "AWS does not list " + e.What }
 
-// Classify returns what an error of AWS means for the next attempt.
+// Classify returns what an error of AWS means for the next attempt. Package awsx has the table of codes.
 func Classify(err error) resourcegraph.Class {
 	var exists *ExistsError
 	if errors.As(err, &exists) {
@@ -87,36 +41,16 @@ func Classify(err error) resourcegraph.Class {
 	if errors.As(err, &notListed) {
 		return resourcegraph.Inconsistent
 	}
-	// AWS refuses to release an address with this code until the NAT gateway that had it is completely gone.
-	if awsx.Code(err) == "AuthFailure" && operation(err) == "ReleaseAddress" {
-		return resourcegraph.InUse
-	}
-	if class, ok := classOfCode[awsx.Code(err)]; ok {
-		return class
-	}
-	// A role that was created seconds ago is not a valid principal yet.
-	if awsx.Code(err) == "MalformedPolicyDocument" && strings.Contains(err.Error(), "rincipal") {
-		return resourcegraph.Inconsistent
-	}
-	// EC2 knows seconds later that an instance profile exists, and that it has a role. Its messages write the name of the parameter in several ways.
-	if awsx.Code(err) == "InvalidParameterValue" && strings.Contains(strings.ToLower(strings.ReplaceAll(err.Error(), " ", "")), "iaminstanceprofile") {
-		return resourcegraph.Inconsistent
-	}
-	// S3 knows seconds later that public policies are not blocked any more.
-	if awsx.IsDenied(err) && strings.Contains(err.Error(), "BlockPublicPolicy") {
-		return resourcegraph.Inconsistent
-	}
 	switch awsx.Kind(err) {
-	case awsx.Throttled:
+	case awsx.Throttled, awsx.Busy:
 		return resourcegraph.Throttled
 	case awsx.Transient:
 		return resourcegraph.Unknown
+	case awsx.NotReady:
+		return resourcegraph.Inconsistent
 	case awsx.Exists:
 		return resourcegraph.Exists
 	case awsx.NotFound:
-		if codes, known := codesOfGone[operation(err)]; known && !slices.Contains(codes, awsx.Code(err)) {
-			return resourcegraph.Fatal
-		}
 		return resourcegraph.NotFound
 	case awsx.InUse:
 		return resourcegraph.InUse
@@ -162,12 +96,14 @@ func Advice(err error) string {
 		return "AWS shares subnets within an organization only: both accounts must be in one, and its management account must have enabled sharing with AWS Resource Access Manager"
 	case code == "BucketAlreadyExists":
 		return "names of buckets are unique in all of AWS, and another account has this one: choose another name"
-	case code == "AuthFailure":
+	case code == "AuthFailure" && awsx.IsIdentity(err):
 		return "the credentials are not valid in this region: check --region, and whether the region is enabled for the account"
 	}
 	switch awsx.Kind(err) {
 	case awsx.Throttled:
 		return "AWS limits the calls of this account; run the same command again, it continues"
+	case awsx.Busy, awsx.NotReady:
+		return "AWS still carries out another change: run the same command again, it continues"
 	case awsx.Transient:
 		return "AWS did not answer; check the network and the endpoint, then run the same command again, it continues"
 	case awsx.Identity:

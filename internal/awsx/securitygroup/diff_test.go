@@ -82,7 +82,7 @@ func TestDiff(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := read(types.SecurityGroup{GroupId: aws.String("sg-1"), IpPermissions: c.have})
+			got := Read(types.SecurityGroup{GroupId: aws.String("sg-1"), IpPermissions: c.have})
 			authorize, revoke := diff(Spec{Rules: c.want, Leave: c.leave}, got)
 			if d := cmp.Diff([][]string{c.authorize, c.revoke}, [][]string{sources(authorize), sources(revoke)}); d != "" {
 				t.Errorf("authorize, revoke: -want +got:\n%s", d)

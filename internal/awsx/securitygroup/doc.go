@@ -1,13 +1,18 @@
-// Package securitygroup manages the security groups of a cluster: those of its VPC
-// endpoints and that of its workers.
+// Package securitygroup describes a security group, and manages the security groups of a cluster for the operators: those of its VPC
+// endpoints and that of its workers. Package groupnode drives the same description for the command line.
 //
-//	Ensure:  find by owner and role ── none ──► create
-//	                │                             │
-//	                └────────── rules: authorize what is missing, then revoke
-//	                            what is not wanted ──► tags
-//	Delete:  by role, and the recorded id
-//	Users:   what prevents a deletion                                  users.go
-//	Rules of a group for workers, also for the command line            worker.go
+//	Spec, Rule, Group     what is wanted, what exists                            types.go
+//	Create, SetIngress    calls of both drivers, texts of rules for plans        group.go
+//	  diff                missing and unwanted rules (pure)                      diff.go
+//	  WorkerRules         rules of a group for workers                           worker.go
+//
+//	Manager                                                                      manager.go
+//	  Ensure:  find by owner and role ── none ──► create
+//	                  │                             │
+//	                  └────────── rules: authorize what is missing, then revoke
+//	                              what is not wanted ──► tags
+//	  Delete:  by role, and the recorded id
+//	  Users:   what prevents a deletion                                          users.go
 //
 // A group of an earlier control plane of the same cluster is adopted: Ensure finds it
 // by name.

@@ -3,7 +3,6 @@ package securitygroup
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -61,7 +60,7 @@ func list(ctx context.Context, api API, owner, vpc string) ([]Group, error) {
 			return nil, fmt.Errorf("listing security groups of %s: %w", vpc, err)
 		}
 		for _, g := range page.SecurityGroups {
-			out = append(out, read(g))
+			out = append(out, Read(g))
 		}
 	}
 	return out, nil
@@ -97,20 +96,16 @@ func (m *Manager) findOrCreate(ctx context.Context, all []Group, spec Spec) (got
 		return Group{}, false, err
 	}
 	ctrl.LoggerFrom(ctx).Info("Creating security group", "groupName", spec.Name, "vpc", spec.VPC)
-	out, err := m.api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
-		GroupName: &spec.Name, Description: &spec.Description, VpcId: &spec.VPC,
-		TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeSecurityGroup, spec.Tags),
-	})
+	got, err = Create(ctx, m.api, spec)
 	if awsx.IsExists(err) {
 		m.Invalidate(0)
-		got, err := m.inherit(ctx, spec)
+		got, err = m.inherit(ctx, spec)
 		return got, false, err
 	}
 	if err != nil {
 		m.Invalidate(0)
 		return Group{}, false, fmt.Errorf("creating security group %s: %w", spec.Name, err)
 	}
-	got = Group{ID: aws.ToString(out.GroupId), Name: spec.Name, Tags: spec.Tags}
 	m.cached.Put(got)
 	return got, true, nil
 }
@@ -129,7 +124,7 @@ func (m *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
 			return Group{}, fmt.Errorf("looking at security group %s, which exists: %w", spec.Name, err)
 		}
 		for _, g := range out.SecurityGroups {
-			if got := read(g); spec.Tags.Inherit(got.Tags) {
+			if got := Read(g); spec.Tags.Inherit(got.Tags) {
 				ctrl.LoggerFrom(ctx).Info("Taking over the security group of an earlier control plane", "group", got.ID, "owner", got.Tags[awsx.OwnerTag])
 				return got, nil
 			}
@@ -138,53 +133,24 @@ func (m *Manager) inherit(ctx context.Context, spec Spec) (Group, error) {
 	return Group{}, &TakenError{Name: spec.Name, VPC: spec.VPC}
 }
 
-// repair repairs rules and tags of the group. Missing rules are authorized first, so
-// that a source that stays allowed is not locked out in between.
+// repair repairs rules and tags of the group.
 func (m *Manager) repair(ctx context.Context, spec Spec, got Group) error {
-	log := ctrl.LoggerFrom(ctx).WithValues("group", got.ID)
-	authorize, revoke := diff(spec, got)
-	if len(authorize) > 0 {
-		log.Info("Authorizing ingress", "rules", len(authorize))
-		_, err := m.api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(authorize)})
-		if err != nil {
-			return fmt.Errorf("authorizing ingress of security group %s: %w", got.ID, err)
-		}
-		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d missing rules authorized", len(authorize)))
+	change, err := SetIngress(ctx, m.api, spec, got)
+	if err != nil {
+		return err
 	}
-	if len(revoke) > 0 {
-		log.Info("Revoking ingress", "rules", len(revoke))
-		_, err := m.api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(revoke)})
-		if err != nil {
-			return fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
-		}
-		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d rules revoked that are not wanted", len(revoke)))
+	changed := len(change.authorized)+len(change.revoked) > 0
+	if changed {
+		ctrl.LoggerFrom(ctx).Info("Changed ingress of security group", "group", got.ID, "authorized", len(change.authorized), "revoked", len(change.revoked))
 	}
 	tagged, err := ec2util.Retag(ctx, m.api, got.ID, spec.Tags, got.Tags, spec.StaleTags, spec.Hooks)
 	if err != nil {
 		return err
 	}
-	if len(authorize)+len(revoke) > 0 || tagged {
-		m.cached.Put(as(spec, got, authorize, revoke))
+	if changed || tagged {
+		m.cached.Put(spec.revised(got, change))
 	}
 	return nil
-}
-
-// as is got after it was repaired.
-func as(spec Spec, got Group, authorized, revoked []ingress) Group {
-	got.ingress = slices.DeleteFunc(slices.Concat(got.ingress, authorized), func(i ingress) bool {
-		return slices.ContainsFunc(revoked, func(r ingress) bool { return r.key() == i.key() })
-	})
-	tags := awsx.Tags{}
-	for _, from := range []awsx.Tags{got.Tags, spec.Tags} {
-		for key, value := range from {
-			tags[key] = value
-		}
-	}
-	for _, key := range spec.StaleTags {
-		delete(tags, key)
-	}
-	got.Tags = tags
-	return got
 }
 
 // Delete deletes the groups with a role for which doomed is true. recorded is the id

@@ -17,11 +17,21 @@ import (
 type API interface {
 	ec2util.Retagger
 	DescribeSecurityGroups(context.Context, *ec2.DescribeSecurityGroupsInput, ...func(*ec2.Options)) (*ec2.DescribeSecurityGroupsOutput, error)
-	CreateSecurityGroup(context.Context, *ec2.CreateSecurityGroupInput, ...func(*ec2.Options)) (*ec2.CreateSecurityGroupOutput, error)
+	Creator
+	Ingress
 	DeleteSecurityGroup(context.Context, *ec2.DeleteSecurityGroupInput, ...func(*ec2.Options)) (*ec2.DeleteSecurityGroupOutput, error)
+	DescribeNetworkInterfaces(context.Context, *ec2.DescribeNetworkInterfacesInput, ...func(*ec2.Options)) (*ec2.DescribeNetworkInterfacesOutput, error)
+}
+
+// Creator is the part of EC2 that Create calls.
+type Creator interface {
+	CreateSecurityGroup(context.Context, *ec2.CreateSecurityGroupInput, ...func(*ec2.Options)) (*ec2.CreateSecurityGroupOutput, error)
+}
+
+// Ingress is the part of EC2 that SetIngress calls.
+type Ingress interface {
 	AuthorizeSecurityGroupIngress(context.Context, *ec2.AuthorizeSecurityGroupIngressInput, ...func(*ec2.Options)) (*ec2.AuthorizeSecurityGroupIngressOutput, error)
 	RevokeSecurityGroupIngress(context.Context, *ec2.RevokeSecurityGroupIngressInput, ...func(*ec2.Options)) (*ec2.RevokeSecurityGroupIngressOutput, error)
-	DescribeNetworkInterfaces(context.Context, *ec2.DescribeNetworkInterfacesInput, ...func(*ec2.Options)) (*ec2.DescribeNetworkInterfacesOutput, error)
 }
 
 // Spec is the group we want.
@@ -64,9 +74,9 @@ type Foreign struct {
 
 // Group is a group as last observed.
 type Group struct {
-	ID, Name string
-	Tags     awsx.Tags
-	ingress  []ingress
+	ID, Name, VPC string
+	Tags          awsx.Tags
+	ingress       []ingress
 }
 
 // A TakenError is returned when a group of others has the name.
@@ -117,8 +127,9 @@ func (r Rule) ingress(group string) ingress {
 	return out
 }
 
-func read(g types.SecurityGroup) Group {
-	out := Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Tags: ec2util.Tags(g.Tags)}
+// Read returns a group as EC2 describes it.
+func Read(g types.SecurityGroup) Group {
+	out := Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), VPC: aws.ToString(g.VpcId), Tags: ec2util.Tags(g.Tags)}
 	for _, p := range g.IpPermissions {
 		out.ingress = append(out.ingress, split(p)...)
 	}

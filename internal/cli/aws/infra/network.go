@@ -72,7 +72,7 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 		nodes = append(nodes, b.sharing()...)
 	}
 	if s.WorkerGroup {
-		nodes = append(nodes, b.workerGroup(), b.workerGroupRules())
+		nodes = append(nodes, b.workerNodes()...)
 	}
 	nodes = append(nodes, b.s3Endpoint())
 	if s.BaseDomain != "" {

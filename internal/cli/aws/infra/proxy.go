@@ -12,9 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-
+	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/machine"
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -99,14 +97,12 @@ func (b builder) proxyNodes() []*rg.Node {
 }
 
 // proxyIngress lets the VPC connect, and nothing else.
-func (b builder) proxyIngress() []types.IpPermission {
+func (b builder) proxyIngress() []securitygroup.Rule {
 	last := int32(proxyPort)
 	if b.SecureProxy {
 		last = secureProxyPort
 	}
-	return []types.IpPermission{{
-		IpProtocol: aws.String("tcp"), FromPort: aws.Int32(proxyPort), ToPort: aws.Int32(last), IpRanges: []types.IpRange{{CidrIp: aws.String(b.VPCCIDR.String())}},
-	}}
+	return []securitygroup.Rule{{Protocol: "tcp", From: proxyPort, To: last, Source: b.VPCCIDR.Masked(), Description: "Proxy for the VPC"}}
 }
 
 // The scripts have placeholders in the form @NAME@. They are no templates of Go: one use of text/template, which finds methods by their names,

@@ -46,7 +46,7 @@ func (c *Client) instance(m Machine) *rg.Node {
 		Update: func(ctx context.Context, u rg.Update) error { return c.updateInstance(ctx, m, u) },
 	}
 	if len(m.Ingress) > 0 {
-		n.DependsOn = append(n.DependsOn, m.ingressNode())
+		n.DependsOn = append(n.DependsOn, m.group().IngressNode())
 	}
 	return n
 }

@@ -11,13 +11,15 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/groupnode"
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
 // Machine is a machine that a user asks for.
 type Machine struct {
-	// Node and GroupNode are the ids of the nodes of the instance and of its group. The node of the rules is GroupNode + "-ingress".
+	// Node and GroupNode are the ids of the nodes of the instance and of its group. Package groupnode names the node of the rules.
 	Node, GroupNode string
 	// Name is the name of the instance, and GroupName that of the group.
 	Name, GroupName, GroupDescription string
@@ -26,8 +28,8 @@ type Machine struct {
 	GroupPlace, Place []string
 	// DependsOn are other nodes that exist before the instance is launched.
 	DependsOn []string
-	// Ingress are the rules of the group, each with one source. Without rules, nothing may connect.
-	Ingress []types.IpPermission
+	// Ingress are the rules of the group. Without rules, nothing may connect.
+	Ingress []securitygroup.Rule
 
 	// Arch is amd64 or arm64.
 	Arch, Type string
@@ -87,11 +89,19 @@ func New(cfg aws.Config, owner awsgraph.Owner) *Client {
 
 // Nodes returns the nodes of a machine: its group, the rules of the group if there are any, and its instance.
 func (c *Client) Nodes(m Machine) []*rg.Node {
-	nodes := []*rg.Node{c.group(m)}
-	if len(m.Ingress) > 0 {
-		nodes = append(nodes, c.rules(m))
+	return append(c.GroupNodes(m.group()), c.instance(m))
+}
+
+func (m Machine) group() groupnode.Group {
+	return groupnode.Group{
+		ID: m.GroupNode, DependsOn: m.GroupPlace, VPC: m.VPC, Name: m.GroupName,
+		Spec: securitygroup.Spec{Description: m.GroupDescription, Rules: m.Ingress},
 	}
-	return append(nodes, c.instance(m))
+}
+
+// GroupNodes returns the nodes of a security group.
+func (c *Client) GroupNodes(g groupnode.Group) []*rg.Node {
+	return groupnode.Client{EC2: c.ec2, Writer: c.writer, Owner: c.owner, Groups: c.Groups}.Nodes(g)
 }
 
 // Instances returns the instances of that name, also those that have ended.

@@ -1,0 +1,117 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
+)
+
+// Create creates the group without ingress rules.
+func Create(ctx context.Context, api Creator, spec Spec) (Group, error) {
+	out, err := api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
+		GroupName: &spec.Name, Description: &spec.Description, VpcId: &spec.VPC,
+		TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeSecurityGroup, spec.Tags),
+	})
+	if err != nil {
+		return Group{}, err
+	}
+	return Group{ID: aws.ToString(out.GroupId), Name: spec.Name, VPC: spec.VPC, Tags: spec.Tags}, nil
+}
+
+// Change is what SetIngress has changed.
+type Change struct{ authorized, revoked []ingress }
+
+// SetIngress makes the rules of a group those of spec. Missing rules are authorized first, so that a source that stays allowed is not
+// locked out in between. After an error, Change has what was done before it.
+func SetIngress(ctx context.Context, api Ingress, spec Spec, got Group) (Change, error) {
+	var done Change
+	authorize, revoke := diff(spec, got)
+	if len(authorize) > 0 {
+		_, err := api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(authorize)})
+		if err != nil {
+			return done, fmt.Errorf("authorizing ingress of security group %s: %w", got.ID, err)
+		}
+		done.authorized = authorize
+		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d missing rules authorized", len(authorize)))
+	}
+	if len(revoke) > 0 {
+		_, err := api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(revoke)})
+		if err != nil {
+			return done, fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
+		}
+		done.revoked = revoke
+		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d rules revoked that are not wanted", len(revoke)))
+	}
+	return done, nil
+}
+
+// revised returns the group after a change of its rules, and with the tags of the spec.
+func (s Spec) revised(got Group, c Change) Group {
+	got.ingress = slices.DeleteFunc(slices.Concat(got.ingress, c.authorized), func(i ingress) bool {
+		return slices.ContainsFunc(c.revoked, func(r ingress) bool { return r.key() == i.key() })
+	})
+	tags := awsx.Tags{}
+	for _, from := range []awsx.Tags{got.Tags, s.Tags} {
+		for key, value := range from {
+			tags[key] = value
+		}
+	}
+	for _, key := range s.StaleTags {
+		delete(tags, key)
+	}
+	got.Tags = tags
+	return got
+}
+
+// Compared describes the ingress rules of a group as far as spec compares them, sorted: all of its rules, without those that spec leaves
+// to others.
+func (s Spec) Compared(got Group) []string {
+	_, revoke := diff(s, got)
+	compared := revoke
+	for _, r := range s.Rules {
+		if i := r.ingress(got.ID); slices.ContainsFunc(got.ingress, func(has ingress) bool { return has.key() == i.key() }) {
+			compared = append(compared, i)
+		}
+	}
+	return describe(got.ID, compared)
+}
+
+// Desired describes the rules of the spec, in the form of Compared.
+func (s Spec) Desired() []string {
+	var all []ingress
+	for _, r := range s.Rules {
+		all = append(all, r.ingress(""))
+	}
+	return describe("", all)
+}
+
+func describe(group string, rules []ingress) []string {
+	var out []string
+	for _, i := range rules {
+		out = append(out, i.describe(group))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// describe describes a rule of a group, such as "tcp 443-443 from 10.0.0.0/16".
+func (i ingress) describe(group string) string {
+	source := i.source
+	if source == group {
+		source = "the group"
+	}
+	switch {
+	case i.protocol == AllProtocols:
+		return "all from " + source
+	case i.wire.FromPort == nil:
+		return i.protocol + " from " + source
+	}
+	return fmt.Sprintf("%s %d-%d from %s", i.protocol, i.from, i.to, source)
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
@@ -137,7 +138,7 @@ func measureInfrastructure(ctx context.Context, emulator *awsemulator.Emulator) 
 			return nil, err
 		}
 		graph.Prefetch(cloud.Prefetch()...)
-		engine := resourcegraph.NewEngine(graph, state, resourcegraph.Options{Classify: awsgraph.Classify})
+		engine := resourcegraph.NewEngine(graph, state, resourcegraph.Options{Classify: awsgraph.Classify, ConsistencyWindow: awsx.ConsistencyWindow})
 		plan, err := engine.Plan(ctx)
 		if err != nil {
 			return nil, err

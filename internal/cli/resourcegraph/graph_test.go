@@ -238,6 +238,9 @@ func (w *world) engine(t *testing.T, o resourcegraph.Options, nodes ...*resource
 		t.Fatal(err)
 	}
 	o.Classify = classify
+	if o.ConsistencyWindow == 0 {
+		o.ConsistencyWindow = 30 * time.Second
+	}
 	return resourcegraph.NewEngine(graph, state, o)
 }
 

@@ -45,14 +45,14 @@ func (e *GivenUpError) Error() string {
 // Unwrap returns the last error.
 func (e *GivenUpError) Unwrap() error { return e.Err }
 
-// Options configure an engine. Only Classify is required.
+// Options configure an engine. Classify and ConsistencyWindow are required.
 type Options struct {
 	// Classify returns the class of an error.
 	Classify func(error) Class
 	// Limit is how many functions of nodes run at once. Default: no limit. Functions that share one call count each, so that a
 	// limit of the calls themselves belongs into the client.
 	Limit int
-	// ConsistencyWindow is how long a created resource may not be found. Default: 30 seconds.
+	// ConsistencyWindow is how long a created resource may not be found: awsx.ConsistencyWindow for AWS.
 	ConsistencyWindow time.Duration
 	// Timeout is for one node: all attempts at throttled and unanswered calls, or the wait for a state. Default: 20 minutes.
 	Timeout time.Duration
@@ -78,7 +78,6 @@ func NewEngine(graph *Graph, state *State, o Options) *Engine {
 			*d = value
 		}
 	}
-	set(&o.ConsistencyWindow, 30*time.Second)
 	set(&o.Timeout, 20*time.Minute)
 	set(&o.FirstDelay, 250*time.Millisecond)
 	set(&o.MaxDelay, 10*time.Second)

@@ -1,4 +1,4 @@
-// Package certificates has the table of a control plane's certificates and reconciles the Secrets and ConfigMaps in it.
+// Package certificates defines the table of a control plane's certificates and reconciles the Secrets and ConfigMaps in it.
 //
 //	table.go        certificate authorities and trust bundles
 //	leaves.go       every certificate: Secret, signer, subject, usage, hosts

@@ -49,11 +49,11 @@ type Facts struct {
 	// API is the host of the API server for users. Konnectivity is the host of the tunnel for nodes. Their names are
 	// empty until they are known.
 	API, Konnectivity target.Host
-	// RolledOut returns whether everything that trusts a signer, or has a certificate of it, runs with the current
+	// RolledOut returns whether everything that trusts a signer, or uses a certificate from it, runs with the current
 	// content of the Secrets: the control plane's pods, the objects in the hosted cluster, its nodes. Ensure calls it
 	// only when the Secrets are up to date. Without it no rotation advances.
 	RolledOut func(signer string) bool
-	// KubeadminPassword is true when the cluster has an OAuth server that needs the password.
+	// KubeadminPassword is true when the cluster runs an OAuth server that needs the password.
 	KubeadminPassword bool
 	// MetricsServer is true when metrics-server runs on the nodes of the cluster, and the others when these components run
 	// next to its control plane.
@@ -67,7 +67,7 @@ type Certificates struct {
 	apply *apply.Applier
 	// skip is the skip state of the last control plane. An operator has one control plane.
 	skip atomic.Pointer[skipState]
-	// parsed has the certificates that Validities has read.
+	// parsed holds the certificates that Validities has read.
 	parsed parsed
 }
 
@@ -87,7 +87,7 @@ func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
 }
 
 // Ensure reconciles the certificates of hcp. It returns when to requeue without a change, and whether it wrote something
-// that the cache does not have yet. It does nothing if users bring the certificates.
+// that the cache does not have yet. It returns at once if users bring the certificates.
 func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts) (again time.Duration, changed bool, err error) {
 	if hcp.Annotations[hyperv1.DisablePKIReconciliationAnnotation] == yes {
 		return 0, false, nil
@@ -145,7 +145,7 @@ func (c *Certificates) write(ctx context.Context, p *plan) (changed bool, err er
 	return turned || changed, err
 }
 
-// seen returns whether the cache has the written objects.
+// seen returns whether the cache contains the written objects.
 func (c *Certificates) seen(ctx context.Context, p *plan) bool {
 	return c.apply.Await(ctx, setOf(p.hcp, setAuthorities), p.authorities...) && c.apply.Await(ctx, setOf(p.hcp, setCertificates), p.objects...)
 }

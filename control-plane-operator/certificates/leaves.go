@@ -62,7 +62,7 @@ func publicHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
 }
 
 // tunnelHosts returns the names of the tunnel server for agents. The server reads its certificate only once. So the
-// certificate has the names of other access modes and of a Route that is not observed yet from the start.
+// certificate contains the names of other access modes and of a Route that is not observed yet from the start.
 func tunnelHosts(hcp *hyperv1.HostedControlPlane, facts Facts) []string {
 	return []string{
 		facts.Konnectivity.Name, names.LocalApp(hcp.Name, names.KonnectivityServer), hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity).Chosen(),

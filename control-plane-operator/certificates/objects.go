@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// addSecret adds a desired Secret, or adds data to one that is shared, and records whether it differs from the existing one.
+// addSecret adds a desired Secret, or adds data to a shared Secret, and records whether it differs from the existing Secret.
 func (p *plan) addSecret(objects *[]client.Object, name string, kind corev1.SecretType, labels map[string]string, data map[string][]byte) {
 	for key, value := range data {
 		p.differs = p.differs || !bytes.Equal(value, p.there.secrets[name][key])
@@ -31,7 +31,7 @@ func (p *plan) addSecret(objects *[]client.Object, name string, kind corev1.Secr
 	certsecret.Put(p.shared[shared].Data, name, data)
 }
 
-// place returns where the authority of that name is, and what a user deletes to get a new one, for messages.
+// place returns, for messages, the Secret of the named authority, and the content that a user deletes to get a new authority.
 func (p *plan) place(name string) (secret, content string) {
 	if shared := certsecret.SharedBy(name); shared != "" && p.there.shared {
 		return "Secret " + shared, fmt.Sprintf("its keys %s", certsecret.Key(name, "*"))

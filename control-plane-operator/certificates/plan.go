@@ -25,7 +25,7 @@ type plan struct {
 	now          time.Time
 
 	there found
-	// current has the desired signers by name.
+	// current holds the desired signers by name.
 	current map[string]*pki.Signer
 	// authorities are the desired Secrets of the signers, and objects the desired objects that depend on them.
 	authorities, objects []client.Object

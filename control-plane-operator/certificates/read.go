@@ -11,10 +11,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 )
 
-// found has the existing objects of the namespace by name. The objects may be those of the cache, so they must not be
+// found holds the namespace's existing objects by name. The objects may come from the cache, so they must not be
 // changed.
 type found struct {
-	// Both also have what is shared, by its own name.
+	// Both also contain the parts of shared objects, by their own names.
 	secrets    map[string]map[string][]byte
 	configMaps map[string]map[string]string
 	// shared is true if the control plane has shared Secrets; see package certsecret.

@@ -9,7 +9,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// skipState records that a reconcile found nothing to do. The next one has the same result until the time is reached or
+// skipState records that a reconcile changed no object. The next reconcile has the same result until the time is reached or
 // an input changes. Checking every certificate takes some milliseconds, and reconciles are frequent.
 type skipState struct {
 	digest [sha256.Size]byte

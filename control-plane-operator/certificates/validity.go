@@ -20,11 +20,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// A Validity is that of one certificate of a control plane.
+// A Validity is the validity of one control plane certificate.
 type Validity struct {
-	// Secret is the name of the certificate, which is that of its Secret unless it shares one.
+	// Secret is the certificate's name: the name of its Secret, unless the Secret is shared.
 	Secret string
-	// Expires is the end of the certificate. Renewal is when the operator issues it again; it is zero for one that users bring.
+	// Expires is the end of the certificate. Renewal is when the operator issues it again; it is zero for a certificate that users bring.
 	Expires, Renewal time.Time
 }
 
@@ -81,7 +81,7 @@ func (c *Certificates) Validities(ctx context.Context, hcp *hyperv1.HostedContro
 
 func certificate(data map[string][]byte) []byte { return data[corev1.TLSCertKey] }
 
-// parsed caches certificates by Secret, so that a scrape parses only what has changed.
+// parsed caches certificates by Secret, so that a scrape parses only changed Secrets.
 type parsed struct {
 	mutex sync.Mutex
 	known map[string]parsedSecret

@@ -22,8 +22,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// ControlPlane lists the components in the namespace of the control plane. A cluster has the ones that its spec needs and its
-// release has images for.
+// ControlPlane lists the components in the namespace of the control plane. A cluster runs the components that its spec needs
+// and its release has images for.
 var ControlPlane = []component.Component[*target.ControlPlane]{
 	cloudcontrollermanager.Component,
 	ebscsicontroller.Component,
@@ -36,7 +36,7 @@ var ControlPlane = []component.Component[*target.ControlPlane]{
 	router.Component,
 }
 
-// HostedCluster lists the components inside the hosted cluster. A cluster has the ones that its release has images for.
+// HostedCluster lists the components inside the hosted cluster. A cluster runs the components that its release has images for.
 var HostedCluster = []component.Component[*target.HostedCluster]{
 	coredns.Component,
 	kubeproxy.Component,

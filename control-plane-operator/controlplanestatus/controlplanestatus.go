@@ -17,7 +17,7 @@ const Owner = names.ControlPlaneOperator + "-status"
 type Store = reconcile.Store[*hyperv1.HostedControlPlane]
 
 // New returns the writer of one process. live reads past the cache. The writer itself
-// derives Available and the conditions about the version from what the controllers write.
+// derives Available and the version conditions from the fields that the controllers write.
 func New(c client.Client, live client.Reader) *Store {
 	s := reconcile.NewStore[*hyperv1.HostedControlPlane](c, live, Owner)
 	s.Derive(derive, hyperv1.HostedControlPlaneAvailable, hyperv1.ClusterVersionReleaseAccepted, hyperv1.ClusterVersionProgressing,

@@ -10,8 +10,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// setVersion sets the conditions about the release, for tools that expect those of a ClusterVersion object. A condition is absent
-// until the controllers have reported what it is derived from.
+// setVersion sets the conditions about the release, for tools that expect the conditions of a ClusterVersion object. A condition
+// is absent until the controllers have reported its inputs.
 func setVersion(hcp *hyperv1.HostedControlPlane, conditions *reconcile.Conditions) {
 	for _, derived := range []struct {
 		condition string
@@ -79,7 +79,7 @@ func versionSucceeding(_ *hyperv1.HostedControlPlane, conditions *reconcile.Cond
 	return &metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason}
 }
 
-// versionAvailable returns what is missing first.
+// versionAvailable returns the condition for the first missing fact.
 func versionAvailable(hcp *hyperv1.HostedControlPlane, conditions *reconcile.Conditions) *metav1.Condition {
 	v := hcp.Status.VersionStatus
 	if v == nil {

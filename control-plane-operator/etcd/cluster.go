@@ -16,7 +16,7 @@ const (
 
 // Services of the members.
 const (
-	// DiscoveryService has a name for each member, whether it is ready or not.
+	// DiscoveryService provides a name for each member, whether it is ready or not.
 	DiscoveryService = names.Etcd + "-discovery"
 	// ClientService routes to a ready member. With several members, a member is ready only as a part of a majority.
 	ClientService = names.Etcd + "-client"

@@ -1,11 +1,11 @@
 // Package joinrefusals passes on why the certificate requests of machines are not approved: from the controller that refuses
-// them to the one that reports why a machine does not join. It is in memory: after a restart, the requests that still exist
-// are refused again.
+// them to the controller that reports why a machine does not join. It is in memory: after a restart, the requests that still
+// exist are refused again.
 package joinrefusals
 
 import "sync"
 
-// Refusals has the reasons by the name of the Machine. All methods are safe for concurrent use.
+// Refusals holds the reasons by Machine name. All methods are safe for concurrent use.
 type Refusals struct {
 	mu  sync.Mutex
 	why map[string]string

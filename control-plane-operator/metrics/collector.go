@@ -39,7 +39,7 @@ type Options struct {
 // A Collector exports the metrics of a control plane while its operator is the leader. It is a Runnable of the manager.
 type Collector struct{ Options }
 
-// New returns a Collector that exports nothing before it is started.
+// New returns a Collector that exports metrics only after it is started.
 func New(opts Options) *Collector { return &Collector{Options: opts} }
 
 // Start exports the metrics until ctx ends.
@@ -121,7 +121,7 @@ func (c *Collector) each(ctx context.Context, visit func(*hyperv1.HostedControlP
 // The certificates that the operator issues are apart from those that users bring, which only users can renew.
 const operator, user = "operator", "user"
 
-// collectCertificates exports the certificates that expire first, and the one that is issued again first.
+// collectCertificates exports the certificates that expire first, and the certificate that is issued again first.
 func collectCertificates(out chan<- prometheus.Metric, hcp *hyperv1.HostedControlPlane, certs []certificates.Validity) {
 	expires := map[string]certificates.Validity{}
 	var due certificates.Validity

@@ -5,8 +5,8 @@
 //	defragmentation         the check of the members of etcd        ──► EtcdMember
 //	scrape ─► Collector     certificates and annotations in the cache
 //
-// No metric causes a request: controllers record what they find anyway, and a scrape reads the cache. Each metric has the labels of
-// its control plane, because an alert must name it.
+// No metric causes a request: controllers record what they find anyway, and a scrape reads the cache. Each metric carries its
+// control plane's labels, because an alert must name it.
 package metrics
 
 import (
@@ -35,7 +35,7 @@ var (
 	apiDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "hypershift_cluster_api_check_duration_seconds",
 		Help: "Time that the API server of the hosted cluster takes to respond to the health check, with the connection.",
-		// The check has a timeout of five seconds.
+		// The check's timeout is five seconds.
 		Buckets: []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5},
 	}, labels)
 	nodesReachable = gauge("hypershift_cluster_nodes_reachable",
@@ -72,7 +72,7 @@ func Nodes(hcp *hyperv1.HostedControlPlane, reachable bool, agents int) {
 	tunnelAgents.WithLabelValues(labelsOf(hcp)...).Set(float64(agents))
 }
 
-// NoNodes removes what Nodes recorded: the cluster has no nodes to reach.
+// NoNodes removes the metrics that Nodes recorded: the cluster has no nodes to reach.
 func NoNodes(hcp *hyperv1.HostedControlPlane) {
 	nodesReachable.DeleteLabelValues(labelsOf(hcp)...)
 	tunnelAgents.DeleteLabelValues(labelsOf(hcp)...)

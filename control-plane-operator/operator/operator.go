@@ -72,7 +72,7 @@ type Operator struct {
 	refusals joinrefusals.Refusals
 }
 
-// serve sets what the manager serves, and at which addresses.
+// serve sets the manager's servers and their addresses.
 func serve(manager *ctrl.Options, opts Options) {
 	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts), opts.HealthAddr
 	if opts.Profiling {
@@ -199,12 +199,12 @@ func (o *Operator) corruptMembers(ctx context.Context, hcp *hyperv1.HostedContro
 	if err != nil {
 		return nil, err
 	}
-	defer api.Close() //nolint:errcheck // there is nothing more to send
+	defer api.Close() //nolint:errcheck // there are no more requests to send
 	return etcd.CorruptMembers(ctx, api)
 }
 
-// hostedClusterInterval is how often the hosted cluster is compared with what it should
-// be: often enough for what users break by accident, in it.
+// hostedClusterInterval is how often the hosted cluster is compared with its desired state: often enough for changes that users make by
+// accident.
 const hostedClusterInterval = 10 * time.Minute
 
 // addHostedClusterResources adds the controller of the objects inside the hosted cluster.
@@ -269,7 +269,7 @@ func (o *Operator) addAWSIdentity() error {
 	})
 }
 
-// takeRole asks STS whether a role trusts a subject.
+// takeRole checks, by a call to STS, whether a role trusts a subject.
 func (o *Operator) takeRole(ctx context.Context, region, issuerURL, roleARN, subject string) error {
 	return o.sessions.TakeRole(ctx, identity.Target{Region: region, IssuerURL: issuerURL, RoleARN: roleARN, Subject: subject})
 }
@@ -284,7 +284,7 @@ func (o *Operator) addKMSHealth() error {
 	return kmshealth.Setup(o, kmshealth.Options{Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Keys: o.keys, KeyReady: o.signer.Ready})
 }
 
-// keys are those of a control plane, as its plugin calls them.
+// keys returns a client for a control plane's KMS key, with the identity of its plugin.
 func (o *Operator) keys(ctx context.Context, hcp *hyperv1.HostedControlPlane) (kmskey.API, error) {
 	key := kmshealth.Of(hcp)
 	session, err := o.sessions.For(ctx, identity.Target{

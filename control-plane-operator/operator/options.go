@@ -13,9 +13,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Options are what can be chosen when the operator starts.
+// Options are the operator's settings at its start.
 type Options struct {
-	// Namespace of the control plane. Nothing outside of it is read or written.
+	// Namespace of the control plane. Objects outside of it are neither read nor written.
 	Namespace   string
 	MetricsAddr string
 	HealthAddr  string
@@ -23,12 +23,12 @@ type Options struct {
 	// Profiling serves profiles on loopback.
 	Profiling bool
 
-	// ResyncPeriod is how often AWS is compared although nothing has changed.
+	// ResyncPeriod is how often AWS is compared with the desired state without a change in the cluster.
 	ResyncPeriod time.Duration
 	// IdentityInterval is how old an answer of AWS may be and still tell whether it knows us.
 	IdentityInterval time.Duration
-	// APIStartInterval is how often to ask a hosted API server that is not
-	// ready, and APIInterval how often one that is.
+	// APIStartInterval is the interval between checks of a hosted API server that is not ready, and APIInterval between checks of a ready
+	// API server.
 	APIStartInterval, APIInterval time.Duration
 	// CheckLoadBalancers enables checks at its published address.
 	CheckLoadBalancers bool
@@ -38,7 +38,7 @@ type Options struct {
 	// MetricsClientCA is the authority, PEM, of the clients that may read the metrics.
 	MetricsClientCA []byte
 
-	// Image is the one that this program runs in: parts of the control plane run in it too.
+	// Image is this program's image. Parts of the control plane run in it too.
 	Image string
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides
@@ -48,9 +48,9 @@ type Options struct {
 	Log logs.Options
 }
 
-// Dependencies are what an operator gets from the process in which it runs.
+// Dependencies are an operator's inputs from the process in which it runs.
 type Dependencies struct {
-	// Manager has the options of the manager that belong to the process: the constructor of clients, and whether the names of
+	// Manager holds the manager options that belong to the process: the constructor of clients, and whether the names of
 	// controllers are unique. New sets all others.
 	Manager ctrl.Options
 	// Releases resolves release images.

@@ -1,4 +1,4 @@
-// Package routerreload operates the HAProxy of a router over the socket of its master process. It has two commands:
+// Package routerreload operates the HAProxy of a router over the socket of its master process. It provides two commands:
 //
 //	router-reload, sidecar of HAProxy      the file differs from what the worker runs ──► reload: a new worker takes over the
 //	                                      listening sockets, the old one keeps its connections

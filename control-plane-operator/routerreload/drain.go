@@ -20,7 +20,7 @@ const (
 	// acceptFor is the time for which new connections are still accepted. Load balancers and nodes observe the end of
 	// the pod at the time when the hook starts.
 	acceptFor = 3 * time.Second
-	// frontend is the one that accepts the connections of clients.
+	// frontend is the HAProxy frontend that accepts client connections.
 	frontend = "hosts"
 )
 
@@ -88,7 +88,7 @@ func install(path string) error {
 	if err != nil {
 		return fmt.Errorf("installing the program: %w", err)
 	}
-	defer func() { _ = os.Remove(to.Name()) }() // does nothing after the rename
+	defer func() { _ = os.Remove(to.Name()) }() // fails after the rename
 	_, err = io.Copy(to, from)
 	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err == nil {
 		err = os.Rename(to.Name(), path)

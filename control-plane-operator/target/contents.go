@@ -48,7 +48,7 @@ func (p *ControlPlane) contents(c component.Traits, objs []client.Object, pod *c
 	return hex.EncodeToString(sum[:8])
 }
 
-// data returns the used keys and values of s, or nothing if it does not exist: no pod starts before it does.
+// data returns the used keys and values of s, or nil if it does not exist: no pod starts before it does.
 func (s source) data(p *ControlPlane, objs []client.Object) map[string][]byte {
 	var all map[string][]byte
 	if s.Kind == kindSecret {

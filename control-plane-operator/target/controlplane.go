@@ -1,4 +1,4 @@
-// Package target has the targets of the components that the control-plane-operator runs: the facts of a cluster that adapters
+// Package target defines the targets of the control-plane-operator's components: the facts of a cluster that adapters
 // use, and the defaults of all components of a target.
 //
 //	ControlPlane    in the namespace of the control plane   controlplane.go  the facts
@@ -34,14 +34,14 @@ type ControlPlane struct {
 	API, Konnectivity Host
 	// Workers is true when the cluster has or has had nodes.
 	Workers bool
-	// Available has the names of the available components.
+	// Available names the available components.
 	Available []string
 	// Egress are environment variables with custom endpoints of AWS and the proxy of the management cluster.
 	Egress []corev1.EnvVar
 	// Routes are the Routes of the namespace, and Services those that they refer to, by name.
 	Routes   []routev1.Route
 	Services map[string]*corev1.Service
-	// Secrets and ConfigMaps are those of the namespace, by name. Certificates in shared Secrets are also there by their own
+	// Secrets and ConfigMaps are the namespace's objects, by name. Certificates in shared Secrets are also there by their own
 	// names; see package certsecret.
 	Secrets    map[string]*corev1.Secret
 	ConfigMaps map[string]*corev1.ConfigMap
@@ -58,7 +58,7 @@ func (p *ControlPlane) HighlyAvailable() bool {
 	return p.HCP.Spec.ControllerAvailabilityPolicy == hyperv1.HighlyAvailable
 }
 
-// Has reports whether the payload has an image of that name.
+// Has reports whether the payload contains an image of that name.
 func (p *ControlPlane) Has(image string) bool { return p.Image(image) != "" }
 
 // Image returns the reference of an image of the payload, or "" if it has none of that name.

@@ -16,8 +16,8 @@ var featureSets = map[configv1.FeatureSet]struct{ gates, apis []string }{
 	configv1.DevPreviewNoUpgrade:  {gates: []string{"AllAlpha=true", "AllBeta=true"}, apis: []string{"api/alpha=true", "api/beta=true"}},
 }
 
-// FeatureGates returns the flag of Kubernetes' programs that enables and disables features, or nothing if the user specifies
-// none. All programs get the same: a feature that only some of them have does not work.
+// FeatureGates returns the flag of Kubernetes' programs that enables and disables features, or nil without such settings.
+// All programs get the same: a feature that only some of them have does not work.
 func FeatureGates(env *ControlPlane) ([]string, error) {
 	c := env.HCP.Spec.Configuration
 	if c == nil || c.FeatureGate == nil {
@@ -45,7 +45,7 @@ func FeatureGates(env *ControlPlane) ([]string, error) {
 	return []string{"--feature-gates=" + strings.Join(gates, ",")}, nil
 }
 
-// PreviewAPIs returns the flag of the API server that serves the APIs of the feature set, or nothing. Most features of a set
+// PreviewAPIs returns the flag of the API server that serves the APIs of the feature set, or nil. Most features of a set
 // need them.
 func PreviewAPIs(env *ControlPlane) []string {
 	c := env.HCP.Spec.Configuration

@@ -33,8 +33,8 @@ type HostedCluster struct {
 	Authorities Fact[[]byte]
 	// KonnectivityCertificate is the content of the Secret with the certificate of the tunnels.
 	KonnectivityCertificate Fact[map[string][]byte]
-	// MetricsServerCertificate is the content of the Secret with the serving certificate of metrics-server, or nil if there is
-	// none. It exists once the cluster has nodes and its release has metrics-server.
+	// MetricsServerCertificate is the content of the Secret with the serving certificate of metrics-server, or nil without
+	// such a Secret. It exists once the cluster has nodes and its release contains metrics-server.
 	MetricsServerCertificate Fact[map[string][]byte]
 	// KubeletAuthorities are the authorities that sign the serving certificates of kubelets.
 	KubeletAuthorities Fact[[]byte]
@@ -43,7 +43,7 @@ type HostedCluster struct {
 // A Fact is a value that may not be known yet. Only components that need it wait for it.
 type Fact[V any] struct {
 	Value V
-	// Err is why the value is not known: an error, or what to wait for.
+	// Err is why the value is not known: an error, or a wait.
 	Err error
 }
 
@@ -69,7 +69,7 @@ func apiServices() client.ObjectList {
 	return list
 }
 
-// Has reports whether the release has an image of that name. Without the image, the cluster does not have the component.
+// Has reports whether the release contains an image of that name. Without the image, the cluster does not have the component.
 func (t *HostedCluster) Has(image string) bool { return t.Image(image) != "" }
 
 // Image returns the reference of an image of the release, or "" if it has none of that name.

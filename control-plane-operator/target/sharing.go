@@ -7,8 +7,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// mountShared makes the pod mount its certificates from the Secrets that this control plane has: shared ones, if it is not one
-// of an earlier version. A volume has the keys of one certificate only. The hash of what the pod mounts does not depend on it.
+// mountShared makes the pod mount its certificates from the Secrets that this control plane has: shared Secrets, unless the
+// control plane was created by an earlier version. A volume contains the keys of one certificate only. The hash of the mounted
+// content does not depend on it.
 func (p *ControlPlane) mountShared(pod *corev1.PodSpec) {
 	for i := range pod.Volumes {
 		v := &pod.Volumes[i]

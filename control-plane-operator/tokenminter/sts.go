@@ -37,7 +37,7 @@ func stsEndpoint(region, roleARN string) string {
 }
 
 // trusts reports whether the trust policy of the role allows the token's subject. It returns an error when STS gives no
-// answer or one that does not decide this.
+// answer, or an answer that does not decide this.
 func (s *sts) trusts(ctx context.Context, token string) (bool, error) {
 	form := url.Values{
 		"Action": {"AssumeRoleWithWebIdentity"}, "Version": {"2011-06-15"}, "DurationSeconds": {"900"},

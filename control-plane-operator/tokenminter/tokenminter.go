@@ -4,7 +4,7 @@
 //	      ▲                                                              │
 //	      └──────────────── at half of the token's life ─────────────────┘
 //
-// The token's subject is one that no API server issues, if the trust policy of the role names it. Roles made for earlier
+// The token's subject is a subject that no API server issues, if the trust policy of the role names it. Roles made for earlier
 // versions, or by other command lines, name a service account. The minter therefore calls STS for each token:
 //
 //	the role trusts the subject                       ──► a token for the subject
@@ -46,7 +46,7 @@ type Minter struct {
 	KeyFile string
 	// Issuer, Subject and Audience are claims that the trust policy checks.
 	Issuer, Subject, Audience string
-	// RoleARN is the role that the token is for, Region that of the STS endpoint. Without a role STS is not called.
+	// RoleARN is the role that the token is for, and Region the region of the STS endpoint. Without a role STS is not called.
 	RoleARN, Region string
 	// File is the path of the token.
 	File string

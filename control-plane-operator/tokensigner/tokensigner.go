@@ -1,6 +1,6 @@
 // Package tokensigner signs the web-identity tokens that the control-plane-operator exchanges for AWS credentials.
 //
-// The key is the one that signs the service account tokens of the hosted cluster. The operator therefore has an AWS
+// The key also signs the hosted cluster's service account tokens. The operator therefore has an AWS
 // identity before the hosted API server is up, and after it is deleted, when AWS resources are cleaned up.
 package tokensigner
 
@@ -33,7 +33,7 @@ type Signer struct {
 	Clock     clock.PassiveClock
 }
 
-// Token returns a token of the issuer for a subject: the operator's own, or that of a component, to check its role.
+// Token returns a token of the issuer for a subject: the operator's own subject, or a component's, to check its role.
 func (s *Signer) Token(ctx context.Context, issuerURL, subject string) ([]byte, error) {
 	key, err := s.key(ctx)
 	if err != nil {

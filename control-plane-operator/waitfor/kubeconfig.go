@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kubeconfig has the fields that our kubeconfigs use: certificates and keys are inline. client-go, which reads every form,
+// kubeconfig defines the fields that our kubeconfigs use: certificates and keys are inline. client-go, which reads every form,
 // is larger than this whole program.
 type kubeconfig struct {
 	Current  string `json:"current-context"`

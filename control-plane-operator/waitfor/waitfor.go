@@ -4,7 +4,7 @@
 //	--kubeconfig   waits until /readyz of the API server succeeds
 //	--url          https: waits for status 200; tcp://host:port: waits for a connection
 //
-// It logs nothing while it waits: the server has a condition of its own.
+// It does not log while it waits: the server's state is reported in its own condition.
 package waitfor
 
 import (

@@ -1,5 +1,5 @@
 // Package webhookcertificate writes the certificate that Cluster API and its provider need to start. No API server calls their
-// webhooks, and no client verifies the certificate, so that each pod makes its own, and no Secret has the key.
+// webhooks, and no client verifies the certificate, so that each pod makes its own, and no Secret contains the key.
 package webhookcertificate
 
 import (

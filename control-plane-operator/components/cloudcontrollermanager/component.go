@@ -33,7 +33,7 @@ var Component = component.Component[*target.ControlPlane]{
 	Reloads: []string{"Secret/" + names.ServiceAccountSigningKey},
 }
 
-// Wanted reports whether a cluster has the cloud-controller-manager. It has nothing to do without nodes.
+// Wanted reports whether a cluster needs the cloud-controller-manager. A cluster without nodes does not.
 func Wanted(hcp *hyperv1.HostedControlPlane, workers bool) bool {
 	return hcp.Spec.Platform.AWS != nil && workers
 }

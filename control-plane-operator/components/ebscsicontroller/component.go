@@ -6,7 +6,7 @@
 // It runs from the first node on, and stays after the last node is gone, because only it can delete the remaining volumes. The
 // sidecars renew Leases also with one replica: the clean-up at deletion reads there whether they run.
 //
-// Package ebscsinode has the part on the nodes.
+// Package ebscsinode runs the part on the nodes.
 package ebscsicontroller
 
 import (
@@ -41,7 +41,7 @@ var Component = component.Component[*target.ControlPlane]{
 	Reloads: []string{"Secret/" + names.ServiceAccountSigningKey},
 }
 
-// Wanted reports whether a cluster has the driver if its release has the images.
+// Wanted reports whether a cluster needs the driver, provided that its release contains the images.
 func Wanted(hcp *hyperv1.HostedControlPlane, workers bool) bool {
 	aws := hcp.Spec.Platform.AWS
 	return aws != nil && aws.RolesRef.StorageARN != "" && workers

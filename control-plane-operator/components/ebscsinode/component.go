@@ -1,6 +1,6 @@
 // Package ebscsinode runs the AWS EBS CSI driver on the nodes of a hosted cluster, where it formats and mounts volumes. It
-// registers the driver and a default StorageClass. Package ebscsicontroller has the controller, which runs next to the control
-// plane and has the role in AWS. The pods on nodes have none.
+// registers the driver and a default StorageClass. Package ebscsicontroller runs the controller next to the control plane,
+// with a role in AWS. The pods on nodes have no role.
 package ebscsinode
 
 import (

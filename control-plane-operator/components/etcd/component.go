@@ -61,8 +61,8 @@ func adaptClientService(env *target.ControlPlane, svc *corev1.Service) error {
 	return nil
 }
 
-// adaptConfig adds the quota of the database, whether the cluster has been up and, for a member that has nothing to
-// decide, the complete configuration.
+// adaptConfig adds the quota of the database, whether the cluster has been up and, for a member without an init
+// container, the complete configuration.
 func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	text := cm.Data[commonFile] + "quota-backend-bytes: " + strconv.FormatInt(quota(volumeSize(env.HCP)), 10) + "\n"
 	cluster := etcd.Of(env.HCP)

@@ -5,8 +5,8 @@
 //	                                ▲
 //	snapshot ─► fetch ─► restore ───┘   only until the cluster has been up once, and without data
 //
-// A single member has the whole configuration from the ConfigMap. It has no init container unless it restores a snapshot,
-// because the start of the cluster waits for it. The ConfigMap also records that the cluster has been up, and members read it when they start. A change
+// A single member takes the whole configuration from the ConfigMap. It has no init container unless it restores a snapshot, because the
+// start of the cluster waits for it. The ConfigMap also records that the cluster has been up, and members read it when they start. A change
 // of the pod template would restart them.
 //
 //	formed: "false"  a member without data begins the cluster

@@ -14,7 +14,7 @@ import (
 
 // formed returns whether the cluster has been up before, so that a member without data has lost it. The ConfigMap holds
 // the value, because members read it there. A user who gives up the lost data sets it to "false", and it stays "false"
-// until etcd is available again. Deleting the ConfigMap gives up nothing.
+// until etcd is available again. Deleting the ConfigMap does not give up data.
 func formed(env *target.ControlPlane) bool {
 	i := env.HCP.Status.Initialization
 	once := i != nil && ptr.Deref(i.ControlPlaneInitialized, false)

@@ -24,9 +24,10 @@ const (
 	member  = "member"
 )
 
-// reconnecting is how long, in seconds, a rollout waits after a member is ready before it replaces the next one. A member has a new address after its
-// restart. The API servers connect to it with a back-off of several seconds (gRPC: 1 s, then 1.6 times more each), and until the DNS server has
-// forgotten the former address. Without the wait an API server could have no connection at all when the last member is replaced.
+// reconnecting is how long, in seconds, a rollout waits after a member is ready before it replaces the next one. A member gets another
+// address after its restart. The API servers connect to it with a back-off of several seconds (gRPC: 1 s, then 1.6 times more each), and
+// until the DNS server has forgotten the former address. Without the wait an API server could have no connection at all when the last
+// member is replaced.
 const reconnecting = 15
 
 // refusing is how long, in seconds, a single member that is being deleted serves its connections while new ones are refused: the

@@ -32,8 +32,8 @@ const (
 )
 
 // quota returns the largest size of the database in whole MiB. A full database can be compacted, but a full volume
-// cannot be repaired. The volume also has the log, the overhead of the file system, which is 3 %, and a second copy of
-// the database: a member that has fallen behind receives the leader's copy while it still has its own, and a
+// cannot be repaired. The volume also holds the log, the overhead of the file system, which is 3 %, and a second copy of
+// the database: a member that lags receives the leader's copy while it still has its own, and a
 // defragmentation writes a new file.
 //
 //	8Gi: 8192 MiB = 246 file system + 427 log + 2 × 3759, of which one is 46 %

@@ -41,7 +41,7 @@ type (
 const (
 	// EncryptionSecret is the Secret with the encryption configuration and the keys.
 	EncryptionSecret = "kas-secret-encryption"
-	// EncryptionAnnotation is an annotation of the API servers' pods. It has the fingerprint of the encryption
+	// EncryptionAnnotation is an annotation on the API server pods: the fingerprint of the encryption
 	// configuration with which they were started.
 	EncryptionAnnotation = "hypershift.openshift.io/encryption-configuration"
 	encryptionFile       = "config.yaml"
@@ -218,7 +218,7 @@ func userKey(secrets map[string]*corev1.Secret, field, name string) (*secretencr
 	return &key, nil
 }
 
-// ConfiguredKeys returns the keys in an existing configuration, or nil if there is none.
+// ConfiguredKeys returns the keys in an existing configuration, or nil without a configuration.
 func ConfiguredKeys(s *corev1.Secret) (*secretencryption.Configuration, error) {
 	if s == nil || len(s.Data[encryptionFile]) == 0 {
 		return nil, nil

@@ -49,8 +49,8 @@ func kmsKeys(c secretencryption.Configuration) []string {
 	return arns
 }
 
-// kmsKeyNamed returns the key of a provider. The configuration has its fingerprint, and another key of the Secret has
-// the ARN.
+// kmsKeyNamed returns the key of a provider. The configuration contains its fingerprint, and another key of the
+// Secret contains the ARN.
 func kmsKeyNamed(s *corev1.Secret, name string) (secretencryption.Key, error) {
 	for _, arn := range strings.Fields(string(s.Data[kmsKeysKey])) {
 		if kmsName(arn) == name {
@@ -106,8 +106,8 @@ func addKMS(env *target.ControlPlane, p *pod, keys []string) error {
 }
 
 // excludeReaders keeps API servers ready if a key that is only used to read is unavailable. A disabled or deleted key
-// then affects only what it encrypted, and not the whole cluster. API servers have one check for all of their plugins,
-// and exclude it with such a key; the plugin of the write key has its own check.
+// then affects only the objects that it encrypted, and not the whole cluster. API servers have one check for all of
+// their plugins, and exclude it with such a key; the plugin of the write key has its own check.
 func excludeReaders(env *target.ControlPlane, p *pod, keys []string) {
 	writer, readers := "", false
 	if key := secretencryption.Writer(env.HCP.Status.SecretEncryptionRecord); key != nil && key.Provider == hyperv1.KMS {

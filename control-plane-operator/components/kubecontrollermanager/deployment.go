@@ -64,8 +64,8 @@ func nodeRangeArgs(env *target.ControlPlane) ([]string, error) {
 	return append(args, sizes...), nil
 }
 
-// allocates reports whether nodes get ranges. The pod network of the release needs them, and a user who has taken it over may
-// still need them, unless the ranges cannot be divided.
+// allocates reports whether nodes get ranges. The release's pod network needs them, and a user-managed pod network may need
+// them as well, unless the ranges cannot be divided.
 func allocates(env *target.ControlPlane) (bool, error) {
 	n := env.HCP.Spec.Networking
 	if !n.UsesPodNetworkOfRelease() {

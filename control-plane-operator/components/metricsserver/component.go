@@ -3,7 +3,7 @@
 //
 //	client ─► API server ─► APIService v1beta1.metrics.k8s.io ─► tunnel ─► metrics-server ─► kubelets
 //
-// The control plane signs the serving certificate of metrics-server, and the APIService has the authorities that verify it.
+// The control plane signs the serving certificate of metrics-server, and the APIService contains the authorities that verify it.
 // metrics-server verifies the serving certificates of kubelets.
 //
 // The component starts with the first node, and the API is registered only while there are nodes. An API server that

@@ -11,8 +11,7 @@
 //	False    AWS does not accept the token or the role
 //	Unknown  there was no answer; a True condition stays
 //
-// The checks go on while the cluster is being deleted: they decide what is cleaned up
-// and what is given up.
+// The checks go on while the cluster is being deleted: they decide which resources are cleaned up and which are given up.
 package awsidentity
 
 import (
@@ -35,7 +34,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -46,13 +45,13 @@ type Options struct {
 	KeyReady func(context.Context) error
 	// Interval is how old an answer of AWS may be and still count.
 	Interval time.Duration
-	// TakeRole, if set, asks STS for credentials of a role with a token of that subject, and drops them.
+	// TakeRole, if set, requests credentials of a role from STS, with a token of the subject, and drops them.
 	TakeRole func(ctx context.Context, region, issuerURL, roleARN, subject string) error
 }
 
 const (
-	// maxInterval is the longest time between two checks of the last answer. The
-	// condition follows an answer within minutes, and a look costs nothing.
+	// maxInterval is the longest time between two checks of the last answer. The condition follows an answer within minutes, and a check
+	// makes no call.
 	maxInterval = 2 * time.Minute
 	// retryAfter is the interval until AWS is called again after a failure.
 	retryAfter = 15 * time.Second
@@ -65,23 +64,21 @@ const (
 // Reconciler checks the AWS identity of a control plane.
 type Reconciler struct {
 	Options
-	// known is what this process knows of each control plane. One reconcile runs at a
-	// time.
+	// known holds this process's knowledge of each control plane. One reconcile runs at a time.
 	known map[client.ObjectKey]*knowledge
 }
 
-// knowledge is what one process knows of a control plane until that is deleted.
+// knowledge is one process's knowledge of a control plane, until the control plane is deleted.
 type knowledge struct {
 	uid types.UID
 	// able is since when a call was possible, zero if it was not yet.
 	able time.Time
-	// trust is what the last check of the roles found, nil if there was none. It is
+	// trust is the result of the last check of the roles, nil before the first check. It is
 	// ahead of the status in the cache, and has findings too.
 	trust *trusted
 }
 
-// of returns the knowledge of a control plane. One that was created again with the
-// same name starts without any.
+// of returns the knowledge of a control plane. A control plane that is created again with the same name starts without knowledge.
 func (r *Reconciler) of(hcp *hyperv1.HostedControlPlane) *knowledge {
 	key := client.ObjectKeyFromObject(hcp)
 	if k := r.known[key]; k == nil || k.uid != hcp.UID {
@@ -95,7 +92,7 @@ func (r *Reconciler) forget(_ context.Context, key client.ObjectKey) error {
 	return nil
 }
 
-// statusPart has the fields of the status that this controller writes.
+// statusPart holds the status fields that this controller writes.
 type statusPart struct {
 	AWSRolesIsolation *hyperv1.AWSRolesIsolationRecord `json:"awsRolesIsolation,omitempty"`
 }
@@ -164,9 +161,9 @@ func (r *Reconciler) checkIdentity(ctx context.Context, hcp *hyperv1.HostedContr
 	return finding(s.Check(ctx))
 }
 
-// othersFirst is true while the first call is left to another controller: the one that
-// connects the VPC of a private cluster. For a public cluster no other controller calls.
-// A deletion depends on the answer, and does not wait for another controller.
+// othersFirst is true while the first call is left to another controller: the controller that connects
+// the VPC of a private cluster. For a public cluster no other controller calls. A deletion depends on
+// the answer, and does not wait for another controller.
 func (r *Reconciler) othersFirst(hcp *hyperv1.HostedControlPlane) bool {
 	access := hcp.Spec.Platform.AWS.EndpointAccess
 	if access != hyperv1.Private && access != hyperv1.PublicAndPrivate || !hcp.DeletionTimestamp.IsZero() {

@@ -18,21 +18,21 @@ import (
 )
 
 // askWithin bounds all calls of one check. How long a check lasts is in awsx/ttl.go.
-// CloudTrail records the denial that a check expects as an error, so a restart does not
-// repeat it: the status has the last check that found nothing.
+// CloudTrail records the denial that a check expects as an error, so a restart does not repeat it: the
+// status records the last check without findings.
 const askWithin = time.Minute
 
 // platformRole is a role of the cluster's operators.
 type platformRole struct{ field, arn, subject string }
 
-// trusted is what a check found about roles, and when.
+// trusted is the result of a check of roles, and its time.
 type trusted struct {
 	roles string
 	at    time.Time
 	err   error
 }
 
-// checkIsolation asks STS whether a role accepts a service account of the hosted
+// checkIsolation checks, by calls to STS, whether a role accepts a service account of the hosted
 // cluster. The hosted API server signs a token for it for every user with permission to create
 // service accounts there.
 func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// account has the caches of what a cluster has in the customer's account. All
+// account holds the caches of a cluster's AWS resources in the customer's account. All
 // AWSEndpointServices of the cluster share it, so that one list serves them all.
 type account struct {
 	cleanup hyperv1.AWSEndpointCleanup
@@ -35,11 +35,10 @@ type account struct {
 	records map[string]*records.Manager // by zone
 }
 
-// A list is what a Manager caches of AWS.
+// A list is a Manager's cached list of AWS resources.
 type list interface{ Invalidate(age time.Duration) }
 
-// maxZones is more than a cluster has: one that its VPC resolves, or one that the
-// user names.
+// maxZones is more than the hosted zones of a cluster: the zone that its VPC resolves, or the zone that the user names.
 const maxZones = 10
 
 // open returns the account of the recorded roles and VPC. It makes no call.
@@ -74,7 +73,7 @@ func open[M list](a *account, shared func(*identity.Session, clock.PassiveClock,
 	return m
 }
 
-// invalidate makes the next use list from AWS what was listed longer than age ago.
+// invalidate makes the next use repeat the lists from AWS that are older than age.
 func (a *account) invalidate(age time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,8 +104,7 @@ func (a *account) untilResync(period time.Duration) time.Duration {
 	return max(a.listed.Add(period).Sub(a.clock.Now()), time.Second)
 }
 
-// zone returns the id of the hosted zone of the cluster's records: the given
-// one, if it can serve, or the one that the VPC resolves.
+// zone returns the id of the hosted zone of the cluster's records: the given zone, if it can serve, or the zone that the VPC resolves.
 func (a *account) zone(ctx context.Context, given string) (string, error) {
 	return a.zones.Get(ctx, given, func(ctx context.Context) (string, time.Duration, error) {
 		where := records.Where{Zone: names.LocalZone(a.cleanup.HostedControlPlane), VPC: a.cleanup.VPC, Region: a.cleanup.Region}

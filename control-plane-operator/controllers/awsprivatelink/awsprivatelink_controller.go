@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what both controllers of this package need.
+// Options configure both controllers of this package.
 type Options struct {
 	Client client.Client
 	// Reader reads past the cache.
@@ -29,11 +29,10 @@ type Options struct {
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Sessions *identity.Sessions
-	// KeyReady reports whether the key that signs the operator's tokens exists; it
-	// returns tokensigner.ErrNoKey as long as there is none.
+	// KeyReady reports whether the key that signs the operator's tokens exists; it returns tokensigner.ErrNoKey as long as the key is
+	// missing.
 	KeyReady func(context.Context) error
-	// ResyncPeriod is how often AWS is compared with the desired state although nothing
-	// has changed in the cluster.
+	// ResyncPeriod is how often AWS is compared with the desired state although the cluster is unchanged.
 	ResyncPeriod time.Duration
 }
 
@@ -84,7 +83,7 @@ func New(opts Options) *Controller {
 	}
 }
 
-// scope is what one reconcile knows. The last word of a comment is the step that sets it.
+// scope holds the facts of one reconcile. The last word of a comment is the step that sets it.
 type scope struct {
 	es     *hyperv1.AWSEndpointService
 	was    hyperv1.AWSEndpointServiceStatus // as the reconcile began

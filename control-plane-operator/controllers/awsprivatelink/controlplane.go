@@ -59,8 +59,7 @@ func (r *Reconciler) paused(ctx context.Context, es *hyperv1.AWSEndpointService)
 	return paused, remaining, nil
 }
 
-// apiRoute returns how the router serves the API server, or nil if the API
-// server has a load balancer of its own.
+// apiRoute returns how the router serves the API server, or nil if the API server has its own load balancer.
 func apiRoute(hcp *hyperv1.HostedControlPlane) *hyperv1.ServicePublishingStrategy {
 	if how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer); how.Type == hyperv1.Route {
 		return &how

@@ -12,7 +12,7 @@
 //	  resources          resources.go          sweep                 │ see package ledger
 //	  unsupported zones  of subnets            finalizer             ┘
 //
-// resources.go has the table of the resources, in the order of their creation. Each has a file.
+// resources.go defines the table of the resources, in the order of their creation. Each has a file.
 //
 // subnets.go chooses the subnets of the endpoint. All AWSEndpointServices of a
 // cluster share the cached lists of AWS (account.go).

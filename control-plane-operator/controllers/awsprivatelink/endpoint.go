@@ -91,14 +91,13 @@ func (r *Reconciler) refresh(s *scope) {
 }
 
 // untilRefresh is the time until the endpoints are listed again. It counts from
-// the last list, also that of another object: objects that wait for endpoints of
+// the last list, also a list for another object: objects that wait for endpoints of
 // one cluster are reconciled together and share the next list.
 func (r *Reconciler) untilRefresh(s *scope, b ledger.Backoff) time.Duration {
 	return max(r.ledger.Delay(s, b)-s.account.endpoints().Age(), b.First)
 }
 
-// state returns why an endpoint cannot be used yet, and nothing for an available
-// endpoint with a name.
+// state returns why an endpoint cannot be used yet, and "" for an available endpoint with a name.
 func state(e endpoint.Endpoint, service string) (reason, why string) {
 	switch {
 	case e.ServiceName != service:

@@ -16,7 +16,7 @@ const (
 	endpointRecreated = "EndpointRecreated"
 )
 
-// reportTransition emits an event for what this reconcile has changed in the status.
+// reportTransition emits an event for each status change of this reconcile.
 func (r *Reconciler) reportTransition(es *hyperv1.AWSEndpointService, was hyperv1.AWSEndpointServiceStatus) {
 	if is := es.Status.EndpointID; is != was.EndpointID && is != "" && was.EndpointID != "" {
 		r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, endpointRecreated, "Connect", "VPC endpoint %s takes the place of %s", is, was.EndpointID)

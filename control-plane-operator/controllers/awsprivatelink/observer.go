@@ -20,9 +20,9 @@ import (
 // offered are the names of Services with load balancers for the customer.
 var offered = []string{names.KubeAPIServerPrivate, names.PrivateRouter}
 
-// Observer keeps an AWSEndpointService for each offered Service that has a
-// load balancer, as long as the cluster is private, or machines still use PrivateLink.
-// Others are deleted, so that a change of the access mode needs no restart.
+// Observer keeps an AWSEndpointService for each offered Service with a load balancer, as long as the
+// cluster is private, or machines still use PrivateLink. Others are deleted, so that a change of the
+// access mode needs no restart.
 type Observer struct {
 	Options
 	apply *apply.Applier
@@ -73,10 +73,9 @@ func endpointServices(hcp *hyperv1.HostedControlPlane) apply.Set {
 	return apply.Set{Name: "endpoint-services", Namespace: hcp.Namespace, Kinds: []client.ObjectList{&hyperv1.AWSEndpointServiceList{}}, Parent: hcp}
 }
 
-// desired returns the AWSEndpointService of the named Service, or nil if there
-// is nothing to offer. An existing one keeps its load balancer while the status of the
-// Service has none that can be used: a moment without a status must not disconnect the
-// workers.
+// desired returns the AWSEndpointService of the named Service, or nil without a load balancer to
+// offer. An existing AWSEndpointService keeps its load balancer while the status of the Service has
+// none that can be used: a moment without a status must not disconnect the workers.
 func (o *Observer) desired(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (*hyperv1.AWSEndpointService, error) {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: hcp.Namespace, Name: name}

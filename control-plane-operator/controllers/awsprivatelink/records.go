@@ -76,8 +76,7 @@ func recordNames(service string, hcp *hyperv1.HostedControlPlane) []string {
 	return []string{apps}
 }
 
-// recordProblem returns what the owner of the zone has to change. There is no event
-// when it has changed.
+// recordProblem returns, as a wait, the change that the zone's owner has to make. There is no event after the change.
 func recordProblem(err error) error {
 	var zone *records.ZoneError
 	if errors.As(err, &zone) {
@@ -93,8 +92,8 @@ func recordProblem(err error) error {
 // endpointOf finds the id in the DNS name of an endpoint.
 var endpointOf = regexp.MustCompile(`^(vpce-[0-9a-f]+)-`)
 
-// ofAnother is true if target is in use by another object: an endpoint that exists
-// and is not that of this object. A record to any other target is of no use.
+// ofAnother is true if target is in use by another object: an existing endpoint that does not belong to this object. A record to any other
+// target is of no use.
 func (s *scope) ofAnother(ctx context.Context, target string) (bool, error) {
 	m := endpointOf.FindStringSubmatch(target)
 	if m == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// resources are what an AWSEndpointService has, in the order of creation.
+// resources returns the AWS resources of an AWSEndpointService, in the order of creation.
 func (r *Reconciler) resources() []ledger.Resource[*scope] {
 	return []ledger.Resource[*scope]{
 		{
@@ -53,7 +53,7 @@ func (r *Reconciler) newLedger() *ledger.Ledger[*scope] {
 	})
 }
 
-// cleanupOf returns what deletion will need. The HostedControlPlane may be gone by then.
+// cleanupOf returns the record that deletion will need. The HostedControlPlane may be gone by then.
 func cleanupOf(hcp *hyperv1.HostedControlPlane) *hyperv1.AWSEndpointCleanup {
 	aws := hcp.Spec.Platform.AWS
 	c := &hyperv1.AWSEndpointCleanup{

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// choice has the subnets of the endpoint, and why the others cannot be used.
+// choice holds the endpoint's subnets, and why the others cannot be used.
 type choice struct {
 	// subnets has one subnet for each zone, sorted.
 	subnets []string
@@ -73,7 +73,7 @@ func serves(e endpoint.Endpoint) bool { return !e.State.Leaving() && !e.State.De
 
 // choose takes one subnet in each zone that the service serves. Zones are
 // compared by id: their names mean something else in every account. In a zone
-// with several subnets, the one that the endpoint has stays; a smaller id that
+// with several subnets, the endpoint's current subnet stays; a smaller id that
 // joins later would only move a network interface that works.
 func choose(wanted, attached []string, facts map[string]subnet.Subnet, vpc string, served []string) choice {
 	c := choice{zoneOf: map[string]string{}}

@@ -20,12 +20,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
 	Status *controlplanestatus.Store
-	// Reader reads past the cache what is wanted rarely.
+	// Reader reads rarely needed objects past the cache.
 	Reader client.Reader
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock
@@ -39,8 +39,8 @@ type Options struct {
 	Egress []corev1.EnvVar
 }
 
-// Certificates makes the certificates of a control plane. It returns when to come
-// again, and whether the cache does not have yet what there is now.
+// Certificates makes the certificates of a control plane. It returns when to requeue without a change, and whether it wrote something that
+// the cache does not have yet.
 type Certificates interface {
 	Ensure(context.Context, *hyperv1.HostedControlPlane, certificates.Facts) (again time.Duration, changed bool, err error)
 }
@@ -92,10 +92,10 @@ func (r *Reconciler) controller() *Controller {
 			if s.deleting() {
 				return deleting
 			}
-			return live // while the cluster is paused, the steps change nothing
+			return live // while the cluster is paused, the steps do not write
 		},
 		Store: r.Status, Conditions: ours, Fields: fields,
-		// The setting for kubelets is found again after a restart: until the API server runs, nothing changes it.
+		// The setting for kubelets is found again after a restart: until the API server runs, it does not change.
 		Spacing: reconcile.DefaultSpacing, CanWait: []string{"versionStatus", "controlPlaneVersion", "kubeletVerification"},
 		Status: r.summarize,
 		Classify: reconcile.Classifier{
@@ -107,16 +107,16 @@ func (r *Reconciler) controller() *Controller {
 	}
 }
 
-// scope is what one reconcile knows. The last word of a comment is the step that sets it.
+// scope holds the facts of one reconcile. The last word of a comment is the step that sets it.
 type scope struct {
 	hcp    *hyperv1.HostedControlPlane
 	status *reconcile.Writer[*hyperv1.HostedControlPlane]
-	// paused is true if nothing may be changed. The status is reported nevertheless.
+	// paused is true if objects may not be changed. The status is reported nevertheless.
 	paused bool
-	// again is when to reconcile again although nothing is wrong, 0 for never.
+	// again is when to reconcile again without an error or a change, 0 for never.
 	again time.Duration
-	// runs is the release of the control plane, and wanted that of the cluster,
-	// which is the same unless the control plane has one of its own. resolveRelease
+	// runs is the control plane's release, and wanted the cluster's release. They are the same unless the control plane has its own
+	// release. resolveRelease
 	runs, wanted *release.Release
 	// api and konnectivity are known as far as they are. resolveHosts
 	api, konnectivity target.Host

@@ -17,7 +17,7 @@ import (
 // awaitCache is the interval for reading the cache again.
 const awaitCache = 200 * time.Millisecond
 
-// awaitEncryption waits until the status has the keys that encrypt Secrets, and until the cache has this status. A
+// awaitEncryption waits until the status contains the keys that encrypt Secrets, and until the cache has this status. A
 // configuration from an older status could remove the key that API servers write with.
 func (r *Reconciler) awaitEncryption(ctx context.Context, s *scope) error {
 	if s.hcp.Spec.SecretEncryption == nil || s.paused {
@@ -33,7 +33,7 @@ func (r *Reconciler) awaitEncryption(ctx context.Context, s *scope) error {
 	present, err := kubeapiserver.ConfiguredKeys(s.secrets[kubeapiserver.EncryptionSecret])
 	_, backup, _ := kubeapiserver.SpecKeys(s.hcp, s.secrets) // an invalid backup key is ignored
 	if err != nil || present != nil && present.Equal(secretencryption.Desired(recorded, backup, present.Keys)) {
-		return nil // nothing changes, or component kube-apiserver reports the error
+		return nil // the keys stay, or component kube-apiserver reports the error
 	}
 	now := &hyperv1.HostedControlPlane{}
 	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.hcp), now); client.IgnoreNotFound(err) != nil {

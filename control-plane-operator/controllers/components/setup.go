@@ -37,7 +37,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Owns(&networkingv1.NetworkPolicy{}, ours).
 		Owns(&appsv1.Deployment{}).
 		Owns(&appsv1.StatefulSet{}).
-		// What the user brought is mounted as well, and Routes and Pods are others'.
+		// Pods also mount Secrets and ConfigMaps of users, and Routes and Pods have other owners.
 		Watches(&corev1.Secret{}, all).
 		Watches(&corev1.ConfigMap{}, all).
 		Watches(&corev1.Pod{}, all).
@@ -61,7 +61,7 @@ func neighbours(c client.Client) handler.MapFunc {
 	}
 }
 
-// inputsChanged passes changes of what other controllers write and this one reads.
+// inputsChanged passes changes of fields that other controllers write and this controller reads.
 func inputsChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)

@@ -19,7 +19,7 @@ import (
 // ours are the conditions that this controller writes. Other controllers write others.
 var ours = []string{hyperv1.ValidReleaseInfo, hyperv1.HostedControlPlaneDegraded}
 
-// statusPart has the fields of the status that this controller writes. The fields about
+// statusPart holds the status fields that this controller writes. The fields about
 // the update service, in the version status, belong to another controller.
 type statusPart struct {
 	VersionStatus       *versions                          `json:"versionStatus,omitempty"`
@@ -92,9 +92,8 @@ func degraded(states []component.State) metav1.Condition {
 	return c
 }
 
-// recordVersion records which releases are rolled out, and which ones were: that
-// of the cluster, and that of the control plane. Only when all components have
-// it is one complete.
+// recordVersion records the current and the previous releases of the cluster and of the control plane. A release is complete only when all
+// components have it.
 func recordVersion(s *scope, now time.Time) {
 	done := len(s.states) > 0
 	for _, c := range s.states {

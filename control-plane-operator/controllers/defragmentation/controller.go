@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// API is what maintenance takes.
+// API contains the etcd calls of maintenance.
 type API interface {
 	Status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error)
 	Defragment(ctx context.Context, endpoint string) (*clientv3.DefragmentResponse, error)
@@ -32,14 +32,14 @@ type API interface {
 	io.Closer
 }
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Secrets are read past the cache, once in a while.
 	Secrets  client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Connect returns a client of the members; nil for those of the cluster.
+	// Connect returns a client of the members; nil connects to the cluster's members.
 	Connect func(context.Context, *hyperv1.HostedControlPlane) (API, error)
 }
 
@@ -64,7 +64,7 @@ type Reconciler struct {
 	checked map[client.ObjectKey]time.Time
 }
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	hcp *hyperv1.HostedControlPlane
 	// more is true if there may be another member to defragment. Set by maintain.
@@ -101,8 +101,8 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).Complete(c)
 }
 
-// scope skips a control plane with members that need no check yet. A new cluster has
-// nothing to defragment, and a change of the spec is no reason for a check.
+// scope skips a control plane with members that need no check yet. A new cluster needs no defragmentation, and a change of the spec is no
+// reason for a check.
 func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
 	key, now := client.ObjectKeyFromObject(hcp), r.Clock.Now()
 	if hcp.Spec.Etcd.ManagementType == hyperv1.Unmanaged || !hcp.DeletionTimestamp.IsZero() {

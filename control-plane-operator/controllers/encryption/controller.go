@@ -26,7 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -135,12 +135,12 @@ var changed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !reflect.DeepEqual(relevant(e.ObjectOld), relevant(e.ObjectNew))
 }}
 
-// scope is what one reconcile knows. The last word of a comment is the step that sets it.
+// scope holds the facts of one reconcile. The last word of a comment is the step that sets it.
 type scope struct {
 	hcp *hyperv1.HostedControlPlane
-	// secrets are those of the namespace, and facts follow from them and from the
-	// API servers. behind counts API server pods without the configuration, and
-	// fault is what the user has to repair. gather
+	// secrets are the namespace's Secrets, and facts follow from them and from the
+	// API servers. behind counts API server pods without the configuration, and fault is the error that
+	// the user has to repair. gather
 	secrets map[string]*corev1.Secret
 	facts   secretencryption.Facts
 	servers types.UID
@@ -182,12 +182,12 @@ func (r *Reconciler) plan(_ context.Context, s *scope) error {
 	before := s.status()
 	s.hcp.Status.SecretEncryptionRecord = secretencryption.Next(before, s.facts)
 	if before != nil && !reflect.DeepEqual(before, s.hcp.Status.SecretEncryptionRecord) {
-		s.facts.RolledOut = false // with what follows now
+		s.facts.RolledOut = false // with the configuration that is applied below
 	}
 	return nil
 }
 
-// statusPart has the fields of the status that this controller writes.
+// statusPart holds the status fields that this controller writes.
 type statusPart struct {
 	SecretEncryption       *hyperv1.SecretEncryptionStatus `json:"secretEncryption,omitempty"`
 	SecretEncryptionRecord *hyperv1.SecretEncryptionRecord `json:"secretEncryptionRecord,omitempty"`

@@ -8,7 +8,7 @@
 // k8s.io/apiserver/pkg/storage/storagebackend/factory). Without an address, a connection is refused at once and repeated after
 // a second. Connections that exist remain until etcd stops.
 //
-// Nothing depends on it: without the operator, etcd only stops a few seconds later.
+// No component depends on it: without the operator, etcd only stops a few seconds later.
 package etcdconnections
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct{ Client client.Client }
 
 // Reconciler removes labels of pods.
@@ -62,8 +62,8 @@ func stops(pod client.Object) bool {
 	return connected && !pod.GetDeletionTimestamp().IsZero()
 }
 
-// refuseConnections removes the label from this version of the pod only: the cache can still have a pod that is gone, and the next one has
-// the same name.
+// refuseConnections removes the label from this version of the pod only: the cache can still contain a deleted pod, and the next pod has
+// an equal name.
 func (r *Reconciler) refuseConnections(ctx context.Context, pod *corev1.Pod) error {
 	refusing := pod.DeepCopy()
 	delete(refusing.Labels, etcd.ConnectionsLabel)

@@ -13,8 +13,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// connectionProblem describes why host did not respond. The same problem always has the same message, without times and local
-// ports.
+// connectionProblem describes why host did not respond. The same problem always gets the same message, without times and
+// local ports.
 func connectionProblem(err error, host string) problem {
 	var dns *net.DNSError
 	var timeout net.Error

@@ -26,7 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -35,13 +35,12 @@ type Options struct {
 	// be allowed to read every Secret of the namespace.
 	Reader client.Reader
 	Clock  clock.PassiveClock
-	// StartInterval is how often an API server is checked that is not ready, and
-	// Interval how often one that is.
+	// StartInterval is the interval between checks of an API server that is not ready, and Interval between checks of a ready API server.
 	StartInterval, Interval time.Duration
 	// CheckPaths is true if the API server is also checked where it is published,
 	// through the load balancers that users and nodes use.
 	CheckPaths bool
-	// CorruptMembers returns the members of etcd with data that differs from that of the others.
+	// CorruptMembers returns the etcd members with other data than the rest.
 	CorruptMembers func(context.Context, *hyperv1.HostedControlPlane) ([]string, error)
 }
 
@@ -66,7 +65,7 @@ type Reconciler struct {
 	missed map[client.ObjectKey]silence
 	// monitor checks the paths; nil if they are not to be checked.
 	monitor *monitor
-	// changes has the control plane for which a path has changed.
+	// changes delivers the control plane for which a path has changed.
 	changes chan event.GenericEvent
 }
 
@@ -84,7 +83,7 @@ type silence struct {
 	since time.Time
 }
 
-// forget drops what is known of a control plane that is gone.
+// forget drops the knowledge of a deleted control plane.
 func (r *Reconciler) forget(_ context.Context, key client.ObjectKey) error {
 	delete(r.missed, key)
 	r.access.forget(key)
@@ -181,10 +180,10 @@ func serversChanged() predicate.Predicate {
 	}
 }
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	hcp *hyperv1.HostedControlPlane
-	// answer is that of the API server. Set by check and explain.
+	// answer is the API server's answer. Set by check and explain.
 	answer answer
 	// reachable is the condition about the paths, nil if they are not checked. Set by
 	// checkPaths.

@@ -20,7 +20,7 @@
 //
 // It checks often until the API server is ready, and rarely from then on. A change of the serving pods triggers a check
 // at once, and new pods are checked every second until one responds. A new kubeconfig for users is reported at once. The
-// checks continue while changes are paused and during the deletion of the cluster: they change nothing, and other
+// checks continue while changes are paused and during the deletion of the cluster: they do not write, and other
 // controllers wait for the result.
 //
 // The reachability for users and nodes is checked in the background, at the published addresses:

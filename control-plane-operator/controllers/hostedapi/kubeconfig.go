@@ -19,7 +19,7 @@ import (
 )
 
 // keep is the cache lifetime of a kubeconfig. A kubeconfig that fails is read again at once, so the lifetime matters
-// only for one that was revoked.
+// only for a revoked kubeconfig.
 const keep = 5 * time.Minute
 
 // access caches the kubeconfigs of API servers.
@@ -33,7 +33,7 @@ func newAccess(secrets client.Reader, clk clock.PassiveClock) *access {
 	return &access{secrets: secrets, clock: clk, known: map[client.ObjectKey]*kubeconfig{}}
 }
 
-// kubeconfig has the contents of a control plane's kubeconfig Secrets.
+// kubeconfig holds the contents of a control plane's kubeconfig Secrets.
 type kubeconfig struct {
 	uid  types.UID // of the control plane
 	read time.Time
@@ -78,7 +78,7 @@ func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kube
 	return k, nil
 }
 
-// complete returns whether all kubeconfigs exist. The users' kubeconfigs appear later, when the API server has a public
+// complete returns whether all kubeconfigs exist. The users' kubeconfigs appear later, with the API server's public
 // name.
 func (k *kubeconfig) complete(hcp *hyperv1.HostedControlPlane) bool {
 	return k.problem == nil && k.admin && (k.custom || hcp.Spec.KubeAPIServerDNSName == "")
@@ -87,7 +87,7 @@ func (k *kubeconfig) complete(hcp *hyperv1.HostedControlPlane) bool {
 // forget makes the next pass read the kubeconfig again.
 func (a *access) forget(hcp client.ObjectKey) { delete(a.known, hcp) }
 
-// get returns the value of the key, or nil if there is none.
+// get returns the value of the key, or nil if it is missing.
 func (a *access) get(ctx context.Context, namespace, name, key string) ([]byte, error) {
 	secret := &corev1.Secret{}
 	err := a.secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)

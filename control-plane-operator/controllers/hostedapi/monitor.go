@@ -25,7 +25,7 @@ const (
 	retryAfter = 2 * time.Second
 	// outageFailures is the number of consecutive failures after which a path counts as lost: 20 to 50 seconds. A load
 	// balancer that preserves client addresses drops connections that it sends back to the client's node. So with three
-	// nodes every third check may fail although nothing is wrong.
+	// nodes every third check may fail without a fault.
 	outageFailures = 10
 )
 
@@ -163,8 +163,8 @@ func (m *monitor) run(ctx context.Context, p path, w *watched) {
 	}
 }
 
-// pause returns the interval until the next check. A new load balancer is checked often. One that the management cluster
-// cannot reach is checked as rarely as one that responds.
+// pause returns the interval until the next check. A new load balancer is checked often. A load balancer that the
+// management cluster cannot reach is later checked as rarely as a responding load balancer.
 func (m *monitor) pause(seen observation) time.Duration {
 	switch {
 	case seen.problem != nil && seen.answered:

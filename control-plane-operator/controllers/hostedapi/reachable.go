@@ -100,7 +100,7 @@ func within(p path, seen observation) string {
 
 // reachableCondition evaluates all paths, the worst first. previous is the existing condition, or nil. A cluster that
 // has never been reachable stays so until each path has responded. A cluster that has been reachable keeps its condition
-// until a check has a result.
+// until a check ends.
 func reachableCondition(hcp *hyperv1.HostedControlPlane, previous *metav1.Condition, paths []path, observed func(path) observation, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: hyperv1.KubeAPIServerReachable, Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "the API server answers where it is published"}
 	worst, found := answers, []problem{}

@@ -14,7 +14,7 @@ import (
 // ours are the conditions that this controller writes.
 var ours = []string{hyperv1.KubeAPIServerAvailable, hyperv1.KubeAPIServerReachable, hyperv1.EtcdAvailable, hyperv1.EtcdSnapshotRestored}
 
-// statusPart has the fields of the status that this controller writes.
+// statusPart holds the status fields that this controller writes.
 type statusPart struct {
 	Ready          bool                                      `json:"ready"`
 	Initialized    bool                                      `json:"initialized"`
@@ -33,8 +33,7 @@ func fields(hcp *hyperv1.HostedControlPlane) any {
 	}
 }
 
-// summarize turns an answer into the status. As long as there is none, or one that has
-// to be confirmed, the status stays as it is.
+// summarize turns an answer into the status. Without an answer, or with an answer that has to be confirmed, the status stays as it is.
 func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 	if !s.complete {
 		return

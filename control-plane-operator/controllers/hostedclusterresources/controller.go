@@ -26,7 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -39,8 +39,7 @@ type Options struct {
 	Clock    clock.PassiveClock
 	// Releases resolves the images of the payload.
 	Releases release.Resolver
-	// Interval is how often the hosted cluster is compared with the desired state although
-	// nothing in the management cluster has changed.
+	// Interval is how often the hosted cluster is compared with the desired state although the management cluster is unchanged.
 	Interval time.Duration
 	// Refused is called with the reasons why certificate requests of machines are not approved, by name of the Machine. It
 	// may be nil.
@@ -57,7 +56,7 @@ type Options struct {
 // answer must not occupy the worker for minutes.
 const timeout = 30 * time.Second
 
-// Reconciler manages the objects that a hosted cluster needs inside. Each step is a few lines: what it does is in the packages of
+// Reconciler manages the objects that a hosted cluster needs inside. Each step is a few lines that call the packages of
 // control-plane-operator/hostedcluster.
 type Reconciler struct {
 	Options

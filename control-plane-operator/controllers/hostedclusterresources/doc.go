@@ -1,6 +1,6 @@
 // Package hostedclusterresources reconciles the resources inside a hosted cluster: permissions, DNS, the proxies and
-// tunnels of its nodes, and the tokens with which machines join. The steps are in live.go and emptying.go, what they do is in the
-// packages of control-plane-operator/hostedcluster, and status.go has the conditions.
+// tunnels of its nodes, and the tokens with which machines join. The steps are in live.go and emptying.go and call the packages
+// of control-plane-operator/hostedcluster. status.go evaluates the conditions.
 //
 //	live                                                        package
 //	  machines             that follow a change of the access mode   nodeaccess
@@ -28,5 +28,5 @@
 //	  removal              and what is left                          cloudcleanup
 //
 // In between two comparisons, every Options.Interval, a reconcile reads only the pending certificate requests and the number of nodes.
-// Condition ConfigOperatorReconciliationSucceeded reports what is missing.
+// Condition ConfigOperatorReconciliationSucceeded reports missing resources.
 package hostedclusterresources

@@ -17,12 +17,12 @@ func findCloudResources(ctx context.Context, s *scope) (err error) {
 	return err
 }
 
-// reportFirst is the time for the hypershift-operator to act on the report that nothing is left.
+// reportFirst is the time for the hypershift-operator to act on the report that no cloud resource remains.
 const reportFirst = time.Second
 
-// unhurried runs a step that keeps the hosted cluster from creating cloud resources. A cluster that has created nothing does not
-// wait for it: that nothing is left is reported first. If the HostedControlPlane stays, because machines are being
-// deleted, the step runs then, and later reconciles find what was created in between.
+// unhurried runs a step that keeps the hosted cluster from creating cloud resources. A cluster without cloud resources does not
+// wait for it: the empty report comes first. If the HostedControlPlane stays, because machines are being deleted, the step runs
+// then, and later reconciles find the resources that were created in between.
 func unhurried(run func(context.Context, *scope) error) func(context.Context, *scope) error {
 	return func(ctx context.Context, s *scope) error {
 		switch {

@@ -24,7 +24,7 @@ import (
 func ensurePermissions(ctx context.Context, s *scope) error { return s.objects.EnsurePermissions(ctx) }
 
 // findMachinesToFollow finds the Machines that may have to follow a change of the access mode. It runs before the connection to the
-// hosted cluster: without Machines the path is that of new ones, even if the API server does not respond.
+// hosted cluster: without Machines the path is the path of new nodes, even if the API server does not respond.
 func (r *Reconciler) findMachinesToFollow(ctx context.Context, s *scope) error {
 	if s.hcp.Spec.Platform.Type != hyperv1.AWSPlatform || s.hcp.Spec.Platform.AWS == nil {
 		return nil
@@ -176,10 +176,10 @@ func ensurePodNetwork(ctx context.Context, s *scope) error {
 	return err
 }
 
-// autoNodeInterval is the interval for checking what nodes on demand wait for and is not watched.
+// autoNodeInterval is the interval for checking unwatched objects that nodes on demand wait for.
 const autoNodeInterval = 10 * time.Second
 
-// ensureAutoNode applies what Karpenter needs in the hosted cluster, or removes its nodes after spec.autoNode was removed.
+// ensureAutoNode applies the objects that Karpenter needs in the hosted cluster, or removes its nodes after spec.autoNode was removed.
 func ensureAutoNode(ctx context.Context, s *scope) error {
 	switch {
 	case s.hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] == yes:

@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 )
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	hcp *hyperv1.HostedControlPlane
 	// cluster is the connection to the hosted cluster, and objects makes and applies the objects in it. Set by connect.
@@ -24,15 +24,15 @@ type scope struct {
 	versions struct{ nodes, serving, joining, claims string }
 	// claims are the nodes on demand. Set by findNodeClaims.
 	claims []autonode.Claim
-	// cloud has what the hosted cluster created in the cloud, nil if that is not known. Set by findCloudResources.
+	// cloud holds the cloud resources that the hosted cluster created, nil if they are not known. Set by findCloudResources.
 	cloud *cloudcleanup.Resources
 	// unprotected is true if it may still create cloud resources. Set by unhurried.
 	unprotected bool
-	// requeue is when to reconcile again although nothing is wrong, 0 for the usual time.
+	// requeue is when to reconcile again without an error or a change, 0 for the usual time.
 	requeue time.Duration
 }
 
-// facts are what the conditions are evaluated from. A fact is nil if its step did not find it out: then its condition stays as it is.
+// facts are the inputs of the conditions. A fact is nil if its step did not determine it: then its condition stays as it is.
 type facts struct {
 	access     *nodeaccess.Facts
 	connection *dataplane.Connection
@@ -43,7 +43,7 @@ type facts struct {
 	drained *cloudcleanup.Nodes
 }
 
-// requeueAfter reconciles the object again after that time, or sooner if another step asks for it; 0 for no need.
+// requeueAfter reconciles the object again after that time, or sooner if another step requests it; 0 for no need.
 func (s *scope) requeueAfter(after time.Duration) {
 	if after > 0 && (s.requeue == 0 || after < s.requeue) {
 		s.requeue = after

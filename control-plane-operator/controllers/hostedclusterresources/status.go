@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// A verdict is what to do with a condition.
+// A verdict is the action on a condition.
 type verdict int
 
 const (
@@ -90,7 +90,7 @@ func report(s *scope, outcomes reconcile.Report, conditions *reconcile.Condition
 // ownedConditions are the conditions that this controller writes.
 var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate, hyperv1.PodNetworkInstalled, hyperv1.AutoNodeEnabled}
 
-// statusPart has the fields of the status that this controller writes.
+// statusPart holds the status fields that this controller writes.
 type statusPart struct {
 	NodeCount               *int32                       `json:"nodeCount,omitempty"`
 	AutoNode                *hyperv1.AutoNodeStatus      `json:"autoNode,omitempty"`
@@ -109,9 +109,8 @@ var classifier = reconcile.Classifier{
 	Message: func(err error) string { return err.Error() },
 }
 
-// summary is the condition about the objects in the hosted cluster, or, at the end, the
-// one about what has to be removed from it. As long as it is unknown what there is to
-// remove, the hypershift-operator reports that.
+// summary is the condition about the objects in the hosted cluster, or, during deletion, the condition about the cloud resources to remove.
+// As long as the cloud resources are unknown, the hypershift-operator reports that.
 func summary(s *scope) string {
 	switch {
 	case !s.emptying():

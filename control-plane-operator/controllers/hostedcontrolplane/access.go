@@ -6,7 +6,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// access has all facts that decide how clients reach a control plane:
+// access holds all facts that decide how clients reach a control plane:
 //
 //	                         kube-apiserver   kube-apiserver-private  router   private-router
 //	Public           LB      load balancer    -                       public*  -
@@ -18,7 +18,7 @@ import (
 //	Public           Node    node port        -                       public*  -
 //
 // While the access mode changes, the control plane is published as in PublicAndPrivate until no machine uses the path that
-// the new mode does not have. Konnectivity has a Route for each path that nodes use.
+// the new mode does not have. Konnectivity has one Route for each path that nodes use.
 //
 // * if konnectivity is published by a Route and the management cluster does not serve Routes. With LB, the Route must also
 // have a host name: without one, konnectivity is another port of the load balancer of kube-apiserver, and has no public
@@ -35,7 +35,7 @@ type access struct {
 	publicRouter bool
 	// tunnelsByAPI is true if nodes with a public path reach konnectivity through the load balancer of the API server.
 	tunnelsByAPI bool
-	// tunnels are the paths of konnectivity, Public or Private. The first is that of new nodes.
+	// tunnels are the paths of konnectivity, Public or Private. The first is the path of new nodes.
 	tunnels  []hyperv1.AWSEndpointAccessType
 	services map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy
 }
@@ -62,7 +62,7 @@ func accessOf(hcp *hyperv1.HostedControlPlane, servesRoutes bool) access {
 	return a
 }
 
-// tunnelPaths returns the paths of konnectivity: that of new nodes, and another one that nodes use.
+// tunnelPaths returns konnectivity's paths: the path of new nodes, and another path that nodes use.
 func tunnelPaths(hcp *hyperv1.HostedControlPlane) []hyperv1.AWSEndpointAccessType {
 	paths := []hyperv1.AWSEndpointAccessType{hcp.Spec.Platform.NodeAccess()}
 	other := hyperv1.Public

@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -26,7 +26,7 @@ type Options struct {
 	Scheme *runtime.Scheme
 	Clock  clock.PassiveClock
 	// ServesRoutes is true if the management cluster serves Routes, as OpenShift does.
-	// A control plane has a router of its own only where that one is not sufficient.
+	// A control plane has its own router only where the OpenShift router is not sufficient.
 	ServesRoutes bool
 	// LoadBalancers are the settings of the installation.
 	LoadBalancers loadbalancers.Settings
@@ -78,11 +78,11 @@ func New(opts Options) *Controller {
 	}
 }
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	hcp    *hyperv1.HostedControlPlane
 	status *reconcile.Writer[*hyperv1.HostedControlPlane]
-	// paused is true if nothing may be changed, for pauseLeft if that is not 0. The
+	// paused is true if objects may not be changed, for pauseLeft if that is not 0. The
 	// status is reported nevertheless. A deletion is never paused.
 	paused    bool
 	pauseLeft time.Duration

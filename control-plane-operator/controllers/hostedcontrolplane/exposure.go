@@ -70,7 +70,7 @@ func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Objec
 	return offered, nil
 }
 
-// keepControllers keeps what selects the controller of an existing load balancer. The API server refuses another class,
+// keepControllers keeps the class and type, which select the controller of an existing load balancer. The API server refuses another class,
 // and with another type the controller that created the load balancer would leave it in AWS. A class that is not set here
 // may have been set by the webhook of a controller.
 func (r *Reconciler) keepControllers(ctx context.Context, desired []client.Object) error {

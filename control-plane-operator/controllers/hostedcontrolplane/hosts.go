@@ -48,7 +48,7 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 }
 
 // apiEndpoint returns the API's address for clients. A private cluster without a host name is reachable only inside the
-// VPC, so it has the name of the local zone.
+// VPC, so its name is in the local zone.
 func (r *Reconciler) apiEndpoint(ctx context.Context, s *scope) (hyperv1.APIEndpoint, error) {
 	switch {
 	case s.access.apiRoute:

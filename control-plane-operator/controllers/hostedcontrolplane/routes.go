@@ -13,11 +13,11 @@ import (
 const balanceAnnotation = "haproxy.router.openshift.io/balance"
 
 // desiredRoutes returns the Routes of the control plane. The internal ones are for clients inside the VPC of the workers.
-// Konnectivity has only those of the paths that nodes use, because only they use it.
+// Konnectivity has Routes only for the paths that nodes use, because only nodes use it.
 func desiredRoutes(hcp *hyperv1.HostedControlPlane, a access) []client.Object {
 	var out []client.Object
 	if a.apiRoute {
-		if a.apiHostname != "" { // else the cluster is private and has a name in its local zone
+		if a.apiHostname != "" { // else the cluster is private, with a name in its local zone
 			out = append(out, outside(hcp, a, names.KubeAPIServer, names.KubeAPIServer, a.apiHostname))
 		}
 		if a.private {

@@ -21,7 +21,7 @@ const (
 	konnectivityPort = 8091
 )
 
-// desiredServices returns the Services of the control plane. There is none for logins, because releases of Kubernetes have
+// desiredServices returns the Services of the control plane. There is no Service for logins, because releases of Kubernetes have
 // no OAuth server.
 func desiredServices(hcp *hyperv1.HostedControlPlane, a access, settings loadbalancers.Settings) []client.Object {
 	out := desiredByAccess(hcp, a)
@@ -75,8 +75,8 @@ func apiServer(hcp *hyperv1.HostedControlPlane, a access) *corev1.Service {
 	return svc
 }
 
-// byItself publishes the Service as the user has chosen. A Service behind a router, or without publishing, is not
-// changed.
+// byItself publishes the Service as the user has chosen. A Service that the router serves, or without publishing,
+// is not changed.
 func byItself(a access, how hyperv1.ServicePublishingStrategy, svc *corev1.Service) *corev1.Service {
 	switch how.Type {
 	case hyperv1.LoadBalancer:
@@ -130,7 +130,7 @@ func internal(a access, svc *corev1.Service) *corev1.Service {
 	return svc
 }
 
-// configure adds the settings of the installation and of the HostedCluster. What the access mode requires has priority.
+// configure adds the settings of the installation and of the HostedCluster. Requirements of the access mode have priority.
 func configure(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, settings loadbalancers.Settings) {
 	if settings.Class != "" {
 		svc.Spec.LoadBalancerClass = &settings.Class

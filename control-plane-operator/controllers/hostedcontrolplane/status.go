@@ -13,7 +13,7 @@ var ours = []string{
 	hyperv1.ValidHostedControlPlaneConfiguration, hyperv1.InfrastructureReady, hyperv1.HostedControlPlanePaused,
 }
 
-// statusPart has the fields of the status that this controller writes.
+// statusPart holds the status fields that this controller writes.
 type statusPart struct {
 	ExternalManagedControlPlane *bool                         `json:"externalManagedControlPlane,omitempty"`
 	ControlPlaneEndpoint        *hyperv1.APIEndpoint          `json:"controlPlaneEndpoint,omitempty"`

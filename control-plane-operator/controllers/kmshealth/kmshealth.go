@@ -30,7 +30,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -58,9 +58,9 @@ type Reconciler struct {
 	last map[client.ObjectKey]result
 }
 
-// result is what a use of a key has shown.
+// result is the result of one use of a key.
 type result struct {
-	// uid and key are what the result depends on.
+	// uid and key are the inputs of the result.
 	uid types.UID
 	key hyperv1.AWSKMSSpec
 	at  time.Time
@@ -115,7 +115,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).Complete(c)
 }
 
-// forget drops what is known of a control plane that is gone.
+// forget drops the knowledge of a deleted control plane.
 func (r *Reconciler) forget(_ context.Context, key client.ObjectKey) error {
 	delete(r.last, key)
 	return nil

@@ -9,10 +9,10 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A console is written by programs of the machine image, by the user data, and by everyone who is root on the instance. All of
+// A console is written by programs of the machine image, by the user data, and by every root process on the instance. All of
 // it is untrusted: it selects one of the reasons of this machine, and a bounded, printable part of it is quoted.
 
-// A report is what a machine reports about itself on its console: the last line of the format
+// A report is a machine's own report on its console: the last line of the format
 //
 //	hypershift-node: reason=<CamelCase> message=<text>
 type report struct{ reason, message string }
@@ -51,7 +51,7 @@ var patterns = sync.OnceValue(func() (p patternSet) {
 
 const redacted = "[redacted]"
 
-// reasons maps the reasons that a machine may report to those of conditions.
+// reasons maps the reasons that a machine may report to condition reasons.
 var reasons = map[string]string{
 	"RegistryUnreachable":   hyperv1.NodePoolNodeProgramsUnavailableReason,
 	"RegistryUnauthorized":  hyperv1.NodePoolNodeProgramsUnavailableReason,
@@ -108,7 +108,7 @@ func printable(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// redact removes what may be a secret.
+// redact removes possible secrets.
 func redact(line string) string {
 	for _, secret := range patterns().secrets {
 		line = secret.ReplaceAllStringFunc(line, func(found string) string {

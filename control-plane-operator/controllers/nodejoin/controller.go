@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -85,12 +85,12 @@ func New(opts Options) *Controller {
 	}
 }
 
-// statusPart has the field of the status that this controller writes.
+// statusPart holds the status fields that this controller writes.
 type statusPart struct {
 	MachinesWithoutNode []hyperv1.MachineWithoutNode `json:"machinesWithoutNode,omitempty"`
 }
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	hcp *hyperv1.HostedControlPlane
 	// late are the machines to report on. Filled by findLate.

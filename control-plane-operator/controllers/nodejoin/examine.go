@@ -22,13 +22,13 @@ const (
 	atOnce = 10
 	// retryAfter is how soon the calls are repeated that AWS did not answer.
 	retryAfter = time.Minute
-	// maxFindings is how many machines the status has. The CRD has the same limit.
+	// maxFindings is the largest number of machines in the status. The CRD sets the same limit.
 	maxFindings = 20
 	// maxMessage is the length of a message in the status. The CRD has twice this limit.
 	maxMessage = 512
 )
 
-// A finding is what is known about a late machine.
+// A finding is the knowledge about a late machine.
 type finding struct {
 	at              time.Time
 	reason, message string
@@ -80,8 +80,8 @@ func (r *Reconciler) examine(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// examineOne determines the cause of one machine, from the outside in: the instance, the answer of the API server, what the
-// machine reports. It returns an error if AWS did not answer.
+// examineOne determines the cause of one machine, from the outside in: the instance, the API server's answer, the machine's
+// report. It returns an error if AWS did not answer.
 func (r *Reconciler) examineOne(ctx context.Context, api instance.API, m machine, statuses map[string]instance.Status, statusErr error) (finding, error) {
 	status, known := statuses[m.instance]
 	switch {

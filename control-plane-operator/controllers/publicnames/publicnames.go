@@ -39,7 +39,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -69,7 +69,7 @@ type Reconciler struct {
 // Controller reconciles HostedControlPlanes.
 type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	hcp   *hyperv1.HostedControlPlane
 	names []name
@@ -129,8 +129,8 @@ func (r *Reconciler) scope(ctx context.Context, hcp *hyperv1.HostedControlPlane,
 // name is a host name that external-dns, or the user, registers.
 type name struct {
 	host string
-	// target is the host name or address of the load balancer or endpoint that the host name must lead to; empty if there is
-	// none yet. object is the object that publishes it.
+	// target is the host name or address of the load balancer or endpoint that the host name must lead to; empty if it does
+	// not exist yet. object is the object that publishes it.
 	target, object string
 	// private is true if the name may exist only in the VPC of the nodes.
 	private bool
@@ -164,7 +164,7 @@ func namesOf(services []corev1.Service, routes []routev1.Route) []name {
 	return slices.SortedFunc(maps.Values(found), func(a, b name) int { return cmp.Compare(a.host, b.host) })
 }
 
-// checkNames looks all names up. It reports a wrong name rather than one that could not be checked.
+// checkNames looks all names up. It reports a wrong name rather than a name that could not be checked.
 func (r *Reconciler) checkNames(ctx context.Context, s *scope) error {
 	maps.DeleteFunc(r.since, func(n name, _ time.Time) bool { return !slices.Contains(s.names, n) })
 	findings := make([]finding, len(s.names))

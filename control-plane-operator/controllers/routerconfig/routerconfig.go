@@ -5,8 +5,8 @@
 //
 // A kubelet updates mounted ConfigMaps when it syncs the pod, once in a minute. A host
 // that has just been published would not be served for that long. A change of the pod
-// makes its kubelet sync it now. Nothing depends on it: if the operator stops before it
-// has written the annotation, the pods have the configuration a minute later.
+// makes its kubelet sync it now. The configuration does not depend on it: if the operator stops before
+// it has written the annotation, the pods get the configuration a minute later.
 package routerconfig
 
 import (
@@ -31,7 +31,7 @@ import (
 // annotated for.
 const annotation = "hypershift.openshift.io/router-config"
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct{ Client client.Client }
 
 // Reconciler annotates the pods of routers.
@@ -57,7 +57,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return c.Builder(mgr).For(&corev1.ConfigMap{}, builder.WithPredicates(changes)).Complete(c)
 }
 
-// changes are changes of the router's configuration. A pod that starts has the newest one.
+// changes are changes of the router's configuration. A starting pod mounts the newest configuration.
 var changes = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },

@@ -21,7 +21,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Status writes the status of the HostedControlPlane.
@@ -94,7 +94,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).Complete(c)
 }
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	hcp    *hyperv1.HostedControlPlane
 	status *reconcile.Writer[*hyperv1.HostedControlPlane]

@@ -8,9 +8,9 @@
 //	  security group  found or created; rules and     finalizer
 //	                  tags repaired
 //
-// rules.go has its rules: traffic between nodes, and access to nodes from the
-// networks of the machines. Other rules from networks are revoked, except for those
-// of cloud controllers for load balancers of the hosted cluster.
+// rules.go defines its rules: traffic between nodes, and access to nodes from the
+// networks of the machines. Other rules from networks are revoked, except for the rules of cloud
+// controllers for the hosted cluster's load balancers.
 //
 // It shares the list of security groups with the controller of the endpoints, so
 // that it makes no call of its own in a private cluster.

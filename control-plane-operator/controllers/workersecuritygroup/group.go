@@ -20,7 +20,7 @@ const role = "default-worker"
 
 func isOurs(tag string) bool { return tag == role }
 
-// ensureGroup finds or creates the group, and repairs what differs.
+// ensureGroup finds or creates the group, and repairs its drift.
 func (r *Reconciler) ensureGroup(ctx context.Context, s *scope, claim ledger.Claim) (ledger.Observed, error) {
 	rules, err := rules(s.hcp.Spec.Networking.MachineNetwork)
 	if err != nil {

@@ -36,7 +36,7 @@ func (r *Reconciler) newLedger() *ledger.Ledger[*scope] {
 	})
 }
 
-// recordOf returns what deletion will need, and what the record has of the group.
+// recordOf returns the record that deletion will need, with the recorded facts about the group.
 func recordOf(hcp *hyperv1.HostedControlPlane) *hyperv1.WorkerSecurityGroupRecord {
 	aws := hcp.Spec.Platform.AWS
 	is := &hyperv1.WorkerSecurityGroupRecord{

@@ -2,7 +2,7 @@ package workersecuritygroup
 
 import hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 
-// statusPart has the fields of the status that this controller writes.
+// statusPart holds the status fields that this controller writes.
 type statusPart struct {
 	Platform            *hyperv1.PlatformStatus            `json:"platform,omitempty"`
 	WorkerSecurityGroup *hyperv1.WorkerSecurityGroupRecord `json:"workerSecurityGroup,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// HasLog is true when the directory has a write-ahead log. etcd itself uses the log to distinguish a member with data
+// HasLog is true when the directory contains a write-ahead log. etcd itself uses the log to distinguish a member with data
 // from a new one. An unreadable directory is an error and not an empty one: a member without data is replaced.
 func HasLog(dir string) (bool, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, "member", "wal"))

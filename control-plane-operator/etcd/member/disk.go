@@ -9,7 +9,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/datadir"
 )
 
-// A Disk has the paths of a member's files.
+// A Disk holds the paths of a member's files.
 type Disk struct {
 	// Data is etcd's data directory, and Restored the directory of an unpacked snapshot. They are on the volume.
 	Data, Restored string
@@ -18,7 +18,7 @@ type Disk struct {
 	CommonFile, ConfigFile, StateFile string
 }
 
-// Volume has the paths in a pod.
+// Volume holds the paths in a pod.
 var Volume = Disk{
 	Data: etcd.DataDir, Restored: etcd.RestoredDir,
 	CommonFile: "/etc/etcd/common/etcd.yaml", StateFile: "/etc/etcd/common/formed", ConfigFile: "/etc/etcd/config/member.yaml",
@@ -36,7 +36,7 @@ func (d Disk) Formed() (bool, error) {
 	return strings.TrimSpace(string(text)) == "true", nil
 }
 
-// UseRestored moves the unpacked snapshot to the data directory. It returns false if there is none.
+// UseRestored moves the unpacked snapshot to the data directory. It returns false without a snapshot.
 func (d Disk) UseRestored() (bool, error) {
 	if found, err := datadir.HasLog(d.Restored); !found || err != nil {
 		return false, err

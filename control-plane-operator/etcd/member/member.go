@@ -102,7 +102,7 @@ func dialer(cluster etcd.Cluster) func(context.Context) (API, error) {
 }
 
 // Run decides how the member starts and writes its configuration. A member that cannot start for a long time exits with
-// the reason: the status of its pod has the last lines of the failed program, and the kubelet restarts it.
+// the reason: the pod's status contains the last lines of the failed program, and the kubelet restarts it.
 func (m *Member) Run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
 	for started := m.Clock.Now(); ; {

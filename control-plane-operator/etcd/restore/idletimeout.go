@@ -9,13 +9,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// idleTimeout is the time for which a server may send nothing. A large snapshot may take a long time, but a stalled
+// idleTimeout is the longest time in which a server may send no data. A large snapshot may take a long time, but a stalled
 // connection would never end.
 const idleTimeout = time.Minute
 
 var errIdle = errors.New("the server has sent nothing for " + idleTimeout.String())
 
-// A stream is the body of a response. It fails after the server has sent nothing for too long.
+// A stream is the body of a response. It fails after the server has sent no data for too long.
 type stream struct {
 	body  io.ReadCloser
 	timer clock.Timer

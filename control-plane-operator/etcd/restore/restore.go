@@ -217,7 +217,7 @@ func (f *Fetcher) get(ctx context.Context, u url.URL) (io.ReadCloser, int64, err
 	return s, resp.ContentLength, nil
 }
 
-// withoutURL returns the error inside an error that has the URL. The signature in the URL grants access to the snapshot.
+// withoutURL returns the error inside an error that contains the URL. The signature in the URL grants access to the snapshot.
 func withoutURL(err error) error {
 	var inURL *url.Error
 	if errors.As(err, &inURL) {

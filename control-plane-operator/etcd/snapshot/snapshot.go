@@ -68,7 +68,7 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = members.Close() }() // nothing is pending on the connection
+	defer func() { _ = members.Close() }() // no request is pending on the connection
 	checksum, err := Save(ctx, members, os.Stdout)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func record(ctx context.Context, c client.Client, namespace string, now time.Tim
 	return nil
 }
 
-// serviceAccount is the directory of a pod's service account, which has the pod's namespace.
+// serviceAccount is the directory of a pod's service account, which contains the pod's namespace.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // options are the flags of the command.

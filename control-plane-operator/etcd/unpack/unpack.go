@@ -29,7 +29,7 @@ const Command = "etcd-unpack"
 type Unpacker struct {
 	// Data is etcd's data directory, and Restored the directory of the unpacked snapshot.
 	Data, Restored string
-	// ChecksumFile has the SHA-256 checksum of the snapshot.
+	// ChecksumFile contains the snapshot's SHA-256 checksum.
 	ChecksumFile string
 	// Token is the prefix of the cluster token.
 	Token string

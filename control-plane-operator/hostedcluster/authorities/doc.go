@@ -4,5 +4,5 @@
 //	forpods.go   the authorities that kube-controller-manager gives to pods
 //	rollout.go   the next authority signs when pods and nodes trust it
 //
-// User data has the authorities only once, when a machine is created. Nodes follow the ConfigMap that package objects applies.
+// User data contains the authorities only at the creation of a machine. Nodes follow the ConfigMap that package objects applies.
 package authorities

@@ -82,7 +82,7 @@ func sign(ctx context.Context, management client.Client, hcp *hyperv1.HostedCont
 func AddServer(ctx context.Context, management client.Client, hcp *hyperv1.HostedControlPlane, data map[string]string) error {
 	at := publishing.API(hcp)
 	if at.Host == "" || data[names.AuthoritiesSignature] == "" {
-		return nil // nodes accept only what is signed
+		return nil // nodes accept only signed content
 	}
 	secret := &corev1.Secret{}
 	if err := certsecret.Get(ctx, management, client.ObjectKey{Namespace: hcp.Namespace, Name: names.RootCA}, secret); err != nil {

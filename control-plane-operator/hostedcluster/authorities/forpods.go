@@ -17,7 +17,7 @@ import (
 // rootCAOfPods is the ConfigMap that kube-controller-manager writes to every namespace, and that every pod mounts.
 const rootCAOfPods = "kube-root-ca.crt"
 
-// podAuthorities has the API server's authorities for pods.
+// podAuthorities holds the API server's authorities for pods.
 type podAuthorities []byte
 
 // ForPods returns the API server's authorities for pods that start now. Most programs read them only at their start.

@@ -83,7 +83,7 @@ func (r Rollout) Await(ctx context.Context, hcp *hyperv1.HostedControlPlane, clu
 // NodesInterval is the interval for checking the nodes again: they adopt authorities and addresses within minutes.
 const NodesInterval = 20 * time.Second
 
-// introduced returns the time of the last new authority that nodes must trust before it signs, or zero if there is none.
+// introduced returns the time of the last new authority that nodes must trust before it signs, or zero without a new authority.
 func (r Rollout) introduced(ctx context.Context, namespace string) (time.Time, error) {
 	var since time.Time
 	for _, name := range []string{names.RootCA, names.KubeletClientSigner} {

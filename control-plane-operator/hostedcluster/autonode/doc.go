@@ -1,4 +1,4 @@
-// Package autonode gives Karpenter what it needs inside a hosted cluster.
+// Package autonode provides Karpenter's objects inside a hosted cluster.
 //
 //	kinds.go      the kinds of Karpenter
 //	claims.go     the nodes that Karpenter has requested

@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// A Template is what the default EC2NodeClass is made from.
+// A Template holds the inputs of the default EC2NodeClass.
 type Template struct {
 	userData, image, rootDevice string
 	subnets                     []string
@@ -31,9 +31,9 @@ func (t *Template) isComplete() bool {
 	return t != nil && t.image != "" && t.subnets != nil && t.securityGroup != ""
 }
 
-// Facts are what is known about nodes on demand. Each is known only if the one before holds.
+// Facts are the facts about nodes on demand. Each is known only if the previous fact holds.
 type Facts struct {
-	// Release is the version of the release, and HasImage is true if it has the image of Karpenter.
+	// Release is the version of the release, and HasImage is true if it contains Karpenter's image.
 	Release  string
 	HasImage bool
 	// Template is nil while the hypershift-operator has not written its Secret.
@@ -47,7 +47,8 @@ type Facts struct {
 	ClassMessage string
 }
 
-// Ensure applies what Karpenter needs in the hosted cluster. What is missing delays only these nodes: it is no error of other objects.
+// Ensure applies the objects that Karpenter needs in the hosted cluster. A missing input delays only these nodes: it is no error of
+// other objects.
 func Ensure(ctx context.Context, b *objects.Builder) (f Facts, err error) {
 	payload, err := b.Release(ctx)
 	if err != nil {

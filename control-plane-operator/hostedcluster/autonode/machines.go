@@ -15,8 +15,8 @@ import (
 type Instances func(context.Context, *hyperv1.HostedControlPlane) (instance.DescribeAPI, error)
 
 // Machines returns the nodes on demand in the form of Machines, for the checks that nodes of node pools have. The
-// addresses come from EC2: users of the hosted cluster can write a NodeClaim. There are none without an instance that runs and
-// has the tag of the cluster.
+// addresses come from EC2: users of the hosted cluster can write a NodeClaim. There are no addresses without a running
+// instance with the cluster's tag.
 func Machines(ctx context.Context, instances Instances, hcp *hyperv1.HostedControlPlane, claims []Claim) ([]clusterv1.Machine, error) {
 	var ids []string
 	for i := range claims {

@@ -219,8 +219,8 @@ func parse(csr *certificatesv1.CertificateSigningRequest, signer string, usage c
 	return asked, ""
 }
 
-// is returns whether the Machine is that node: Cluster API has set its NodeRef, or the Machine has no NodeRef and has
-// the node's name.
+// is returns whether the Machine is that node: Cluster API has set its NodeRef, or the Machine has no NodeRef and its
+// name is the node's name.
 func is(m clusterv1.Machine, node string) bool {
 	if m.Status.NodeRef.IsDefined() {
 		return m.Status.NodeRef.Name == node

@@ -27,8 +27,8 @@ var policy = objects.Set{
 // policyDelay is the time until API servers enforce a new policy.
 const policyDelay = 3 * time.Second
 
-// BlockCreation reconciles the policy. Nothing waits until API servers enforce it: the caller searches again after the time that is
-// returned.
+// BlockCreation reconciles the policy. No step waits until API servers enforce it: the caller searches again after the returned
+// time.
 func BlockCreation(ctx context.Context, b *objects.Builder) (requeueAfter time.Duration, err error) {
 	if err := b.Ensure(ctx, policy); err != nil {
 		return 0, err

@@ -20,7 +20,7 @@ import (
 // Interval is the interval for checking the progress of the controllers.
 const Interval = 5 * time.Second
 
-// Remove deletes the objects of cloud resources, and reports what their controllers have not deleted yet.
+// Remove deletes the objects of cloud resources, and reports the resources that their controllers have not deleted yet.
 func (c *Resources) Remove(ctx context.Context, hosted client.Client, now time.Time) (Report, error) {
 	if c.Empty() {
 		return Report{}, nil

@@ -18,15 +18,15 @@ const (
 	maxListed   = 10
 )
 
-// A Report is what is left of the cloud resources.
+// A Report lists the remaining cloud resources.
 type Report struct {
 	// Resources are all of them, for the status.
 	Resources []hyperv1.LeftBehindResource
-	// remaining describes those that a controller is about to delete, and lost those that nothing deletes.
+	// remaining describes the resources that a controller is about to delete, and lost the resources that no controller deletes.
 	remaining, lost []string
 }
 
-// Wait waits, by reconcile.Wait, until nothing is left. It does not wait for controllers that do not run.
+// Wait waits, by reconcile.Wait, until no resource remains. It does not wait for controllers that do not run.
 func (r Report) Wait() error {
 	switch {
 	case len(r.remaining)+len(r.lost) == 0:

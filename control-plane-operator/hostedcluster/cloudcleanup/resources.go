@@ -30,12 +30,12 @@ type Resources struct {
 	pools, nodes, classes []unstructured.Unstructured
 }
 
-// Empty reports whether there is none.
+// Empty reports whether there are no cloud resources.
 func (c *Resources) Empty() bool {
 	return c.onlyNodes() && len(c.pools)+len(c.nodes)+len(c.classes) == 0
 }
 
-// onlyNodes reports whether nothing else is left than nodes on demand.
+// onlyNodes reports whether only nodes on demand remain.
 func (c *Resources) onlyNodes() bool {
 	return len(c.services)+len(c.ingresses)+len(c.claims)+len(c.volumes)+len(c.snapshots) == 0
 }
@@ -73,8 +73,8 @@ func (c *Resources) listServices(ctx context.Context, from client.Client) error 
 	return nil
 }
 
-// awsIngressFinalizer is in the finalizers of an Ingress that has a load balancer of its own. Other Ingresses share the one of
-// a Service.
+// awsIngressFinalizer is in the finalizers of an Ingress with its own load balancer. Other Ingresses share the load balancer
+// of a Service.
 const awsIngressFinalizer = "ingress.k8s.aws/"
 
 func (c *Resources) listIngresses(ctx context.Context, from client.Client) error {
@@ -114,7 +114,7 @@ func (c *Resources) listVolumes(ctx context.Context, from client.Client) error {
 	return nil
 }
 
-// driver returns the CSI driver of a volume, or nothing if the volume is not in the cloud.
+// driver returns the CSI driver of a volume, or "" if the volume is not in the cloud.
 func driver(pv *corev1.PersistentVolume) string {
 	switch {
 	case pv.Spec.CSI != nil:

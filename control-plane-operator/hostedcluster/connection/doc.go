@@ -6,5 +6,5 @@
 //	events.go    events that are recorded once
 //	metadata.go  lists that have only the metadata of objects
 //
-// Nothing of the hosted cluster is cached: objects that are read once in ten minutes are not worth the memory.
+// Objects of the hosted cluster are not cached: objects that are read once in ten minutes are not worth the memory.
 package connection

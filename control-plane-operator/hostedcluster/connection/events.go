@@ -9,7 +9,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// recorded has the last subject with an event, by reason.
+// recorded holds the last subject with an event, by reason.
 type recorded map[string]string
 
 // RecordOnce records a warning about a control plane, unless the last one with this reason had the same subject: the UID of an

@@ -2,8 +2,8 @@ package connection
 
 import "reflect"
 
-// Memory returns what a package remembers about a cluster: one value per type, zero at first. A new kubeconfig is a new connection,
-// which remembers nothing.
+// Memory returns a package's memory of a cluster: one value per type, zero at first. A new kubeconfig is a new connection with an
+// empty memory.
 func Memory[T any](c *Cluster) *T {
 	key := reflect.TypeFor[T]()
 	if value, ok := c.memory[key].(*T); ok {

@@ -43,7 +43,7 @@ type Cluster struct {
 	closed  chan struct{}
 }
 
-// Options are what a Pool needs.
+// Options configure a Pool.
 type Options struct {
 	// Client reads the management cluster.
 	Client client.Client
@@ -52,7 +52,7 @@ type Options struct {
 	Open func(*rest.Config) (client.WithWatch, error)
 }
 
-// A Pool has the connections to hosted clusters. It is not safe for concurrent use: one reconcile runs at a time.
+// A Pool holds the connections to hosted clusters. It is not safe for concurrent use: one reconcile runs at a time.
 type Pool struct {
 	Options
 	clusters map[types.UID]*Cluster

@@ -29,8 +29,8 @@ type clusterWatch struct {
 	closed   <-chan struct{}
 }
 
-// WatchList watches objects from the resource version of the last read; without one it does nothing. An event for which triggers returns
-// true triggers a reconcile.
+// WatchList watches objects from the resource version of the last read; without a version it returns at once. An event for which
+// triggers returns true triggers a reconcile.
 func (c *Cluster) WatchList(name string, triggers func(watch.EventType) bool, list client.ObjectList, resourceVersion string, opts ...client.ListOption) {
 	if resourceVersion == "" {
 		return

@@ -17,7 +17,7 @@ type Kubelets struct {
 	// Verified is true if the API server verifies their certificates (package components) on each connection. Then the nodes are
 	// not read.
 	Verified bool
-	// Nodes is the number of nodes, and SelfSigned has the names of those without a certificate that the cluster has signed.
+	// Nodes is the number of nodes, and SelfSigned names the nodes without a certificate that the cluster has signed.
 	Nodes      int
 	SelfSigned []string
 }

@@ -61,7 +61,7 @@ func (n *lastResult) setNodes(hcp *hyperv1.HostedControlPlane, exist bool) {
 	}
 }
 
-// checker is what has checked the connection.
+// checker identifies the checker of the connection.
 type checker string
 
 const (
@@ -69,8 +69,8 @@ const (
 	byMonitor   checker = "monitor"
 )
 
-// recent returns the last result, if it need not be checked: no reconcile has reported it yet, or it is a good one that is not
-// older than the interval.
+// recent returns the last result, if it need not be checked: no reconcile has reported it yet, or it is good and not older
+// than the interval.
 func (n *lastResult) recent(now time.Time, interval time.Duration) (c Connection, recent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -79,12 +79,12 @@ func (n *lastResult) recent(now time.Time, interval time.Duration) (c Connection
 	return n.last, recent
 }
 
-// EnsureMonitor starts the monitor of the connection unless it runs, or the cluster has no nodes. Its events are those of a watch.
+// EnsureMonitor starts the monitor of the connection unless it runs, or the cluster has no nodes. Its events are the events of a watch.
 func (c Checker) EnsureMonitor(hcp *hyperv1.HostedControlPlane, cluster *connection.Cluster) {
 	if ptr.Deref(hcp.Status.NodeCount, 0) == 0 {
 		return
 	}
-	// The monitor runs beside reconciles, which change hcp. It needs only what the metrics name.
+	// The monitor runs concurrently with reconciles, which change hcp. It needs only the fields that the metrics name.
 	hcp = &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.Namespace, Name: hcp.Name}, Spec: hyperv1.HostedControlPlaneSpec{ClusterID: hcp.Spec.ClusterID}}
 	last := connection.Memory[lastResult](cluster)
 	cluster.Watch("connection", func(watch.EventType) bool { return true }, func(ctx context.Context) (watch.Interface, error) {

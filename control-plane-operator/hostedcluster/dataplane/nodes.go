@@ -12,7 +12,7 @@ import (
 )
 
 // CountNodes returns the number of nodes, and the resource version at which a watch of them begins. It lists one Node: the response
-// has the number of remaining ones.
+// contains the number of remaining Nodes.
 func CountNodes(ctx context.Context, cluster *connection.Cluster) (nodes int32, resourceVersion string, err error) {
 	list := connection.Nodes()
 	if err := cluster.Client.List(ctx, list, client.Limit(1)); err != nil {

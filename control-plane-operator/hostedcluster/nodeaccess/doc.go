@@ -4,5 +4,5 @@
 //	evaluate.go   the paths in use, and the condition EndpointAccessUpToDate
 //
 // When all nodes use the new path, the tunnels follow: they have one address for all nodes. Their former path is in use until the last
-// of them is replaced.
+// tunnel pod is replaced.
 package nodeaccess

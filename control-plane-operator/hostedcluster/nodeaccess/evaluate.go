@@ -16,7 +16,7 @@ import (
 const maxListed = 10
 
 // Record returns the record of the paths that nodes and their tunnels use. It stays as it is until the nodes are read. Without Machines
-// the path is that of new ones, even if the API server does not respond.
+// the path is the path of new nodes, even if the API server does not respond.
 func (f Facts) Record(hcp *hyperv1.HostedControlPlane) *hyperv1.NodeAccessRecord {
 	path := hcp.Spec.Platform.NodeAccess()
 	switch {

@@ -20,24 +20,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Facts are what is known about the paths that nodes use.
+// Facts are the facts about the paths that nodes use.
 type Facts struct {
 	// UpToDate is true if all nodes use the path of new ones, and no path is served that spec does not have.
 	UpToDate bool
 	// Machines are those that may have to follow, if it is not.
 	Machines []clusterv1.Machine
-	// Nodes is what the nodes of these Machines report; nil until the hosted cluster is read.
+	// Nodes holds the reports of these Machines' nodes; nil until the hosted cluster is read.
 	Nodes *Nodes
 }
 
-// Nodes is what nodes report.
+// Nodes holds the reports of nodes.
 type Nodes struct {
-	// AddressUnknown is true while the new address is not known, such as that of a load balancer.
+	// AddressUnknown is true while the new address, such as a load balancer's address, is not known.
 	AddressUnknown bool
 	// Behind are the Machines that may use another path than new ones, with the reason.
 	Behind []string
-	// Tunnels is the DaemonSet of the tunnels, and how many of its pods may use another path than new ones, or "". It is read when no Machine is
-	// behind.
+	// Tunnels is the DaemonSet of the tunnels, and how many of its pods may use another path than new ones, or "". It is read when Behind
+	// is empty.
 	Tunnels string
 }
 
@@ -58,7 +58,7 @@ func IsUpToDate(hcp *hyperv1.HostedControlPlane) bool {
 	return hcp.ServedAccess() == hcp.Spec.Platform.AWS.EndpointAccess
 }
 
-// Read compares the addresses that nodes report with that of new nodes.
+// Read compares the addresses that nodes report with the address for new nodes.
 func Read(ctx context.Context, management client.Reader, hcp *hyperv1.HostedControlPlane, cluster *connection.Cluster, machines []clusterv1.Machine) (*Nodes, error) {
 	list := connection.Nodes()
 	if err := cluster.Client.List(ctx, list); err != nil {

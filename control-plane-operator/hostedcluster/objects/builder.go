@@ -14,14 +14,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Options are what is the same in all reconciles.
+// Options are the settings that all reconciles share.
 type Options struct {
 	// Client reads the management cluster.
 	Client client.Client
 	Clock  clock.PassiveClock
 	// Releases resolves the images of the payload.
 	Releases release.Resolver
-	// Interval is how often a set is compared with its desired state although nothing in the management cluster has changed.
+	// Interval is how often a set is compared with its desired state although the management cluster is unchanged.
 	Interval time.Duration
 }
 
@@ -35,6 +35,6 @@ type Builder struct {
 	// TokenOnDemand returns the bootstrap token of nodes on demand, or nil if no such node is expected.
 	TokenOnDemand func(context.Context) (*corev1.Secret, error)
 
-	// target has the facts that components use. Set by the first set that needs them.
+	// target holds the facts that components use. Set by the first set that needs them.
 	target *target.HostedCluster
 }

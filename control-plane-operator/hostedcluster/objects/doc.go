@@ -14,8 +14,8 @@
 // The release payload decides which of the last sets exist: a set without an image is omitted. They follow the control plane to a new
 // release, and are never newer.
 //
-// The operator has its own identity in the hosted cluster. It can do what is needed here, but cannot grant permissions. Permissions are
-// set up with another certificate, which is signed in memory and valid for ten minutes.
+// The operator has its own identity in the hosted cluster. It has the permissions that this package needs, but cannot grant
+// permissions. Permissions are set up with another certificate, which is signed in memory and valid for ten minutes.
 //
 // A set is read when its desired state has changed, and otherwise every Options.Interval.
 package objects

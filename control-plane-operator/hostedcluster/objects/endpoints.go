@@ -18,8 +18,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// apiEndpoints routes the Service "kubernetes" to the API server's address for nodes. The API server itself only has an
-// address in the management cluster.
+// apiEndpoints routes the Service "kubernetes" to the API server's address for nodes. The API server itself is
+// reachable only at its address in the management cluster.
 var apiEndpoints = Set{
 	Name:      "api-endpoints",
 	Namespace: metav1.NamespaceDefault,

@@ -19,14 +19,14 @@ import (
 )
 
 // podNetwork is the pod network of the release. Unlike other sets, it is never pruned: nodes would keep settings that
-// nothing updates, and new nodes would not become ready.
+// no component updates, and new nodes would not become ready.
 var podNetwork = workload(components.PodNetwork)
 
-// PodNetwork is what is known about the pod network of the release.
+// PodNetwork holds the facts about the release's pod network.
 type PodNetwork struct {
 	// Release is the version of the release without an image of the pod network; empty if the release has one.
 	Release string
-	// Unmanaged is true if the user brings the pod network, and Other if the nodes have another one than that of the release.
+	// Unmanaged is true if the user brings the pod network, and Other if the nodes have another pod network than the release's.
 	Unmanaged, Other bool
 }
 
@@ -63,7 +63,7 @@ func (n PodNetwork) Condition() metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: hyperv1.AsExpectedReason, Message: "the release connects pods by flannel, which does not enforce NetworkPolicies"}
 }
 
-// otherPodNetwork is when nodes were found to have another pod network than that of the release.
+// otherPodNetwork is when nodes were found to have another pod network than the release's.
 type otherPodNetwork time.Time
 
 // hasOtherPodNetwork reports whether the nodes have another pod network: one of them is ready, and the pod network of the

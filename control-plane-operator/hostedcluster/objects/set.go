@@ -42,7 +42,7 @@ func (s Set) applySet() apply.Set {
 	return apply.Set{Name: s.Name, Namespace: s.Namespace, Kinds: s.Kinds}
 }
 
-// applied has the last time when each set was in its desired state.
+// applied holds the last time when each set was in its desired state.
 type applied map[string]appliedSet
 
 type appliedSet struct {
@@ -94,7 +94,7 @@ func AppliedAt(cluster *connection.Cluster, set Set) time.Time {
 	return (*connection.Memory[applied](cluster))[set.Name].at
 }
 
-// InvalidatePermissions has the next reconcile read the permissions if one of the errors is Forbidden: they may have been removed.
+// InvalidatePermissions makes the next reconcile read the permissions if one of the errors is Forbidden: they may have been removed.
 func InvalidatePermissions(cluster *connection.Cluster, report reconcile.Report) {
 	for _, o := range report {
 		if apierrors.IsForbidden(o.Err) {

@@ -16,8 +16,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// bootstrapTokenID is the pattern of the ids of bootstrap tokens. Package k8s.io/cluster-bootstrap/token/util has the same one, beside others
-// that take 190 KB in every control-plane-operator.
+// bootstrapTokenID is the pattern of the ids of bootstrap tokens. Package k8s.io/cluster-bootstrap/token/util defines the same pattern, but
+// its other content takes 190 KB in every control-plane-operator.
 var bootstrapTokenID = regexp.MustCompile(`^[a-z0-9]{6}$`)
 
 // bootstrapTokens are the tokens with which machines join. The hypershift-operator creates and deletes them, and a

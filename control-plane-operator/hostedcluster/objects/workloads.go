@@ -64,7 +64,7 @@ func (b *Builder) Target(ctx context.Context) (*target.HostedCluster, error) {
 }
 
 // apiOfPods returns the address of the API server for pods that cannot use the Service "kubernetes". Machines of AWS forward
-// the advertised address to the one that they use, so that these pods do not depend on the access mode.
+// the advertised address to the address that they use, so that these pods do not depend on the access mode.
 func apiOfPods(hcp *hyperv1.HostedControlPlane) (target.Host, error) {
 	at, err := publishing.AwaitAPI(hcp)
 	if err == nil && hcp.Spec.Platform.Type == hyperv1.AWSPlatform {
@@ -86,8 +86,8 @@ func (b *Builder) konnectivityCertificate(ctx context.Context) (map[string][]byt
 	return secret.Data, nil
 }
 
-// metricsServerCertificate returns the content of the Secret with the serving certificate of metrics-server, or nil: there is
-// none before the first node.
+// metricsServerCertificate returns the content of the Secret with the serving certificate of metrics-server, or nil: the
+// Secret does not exist before the first node.
 func (b *Builder) metricsServerCertificate(ctx context.Context) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
 	err := b.Client.Get(ctx, client.ObjectKey{Namespace: b.HCP.Namespace, Name: names.MetricsServerCertificate}, secret)

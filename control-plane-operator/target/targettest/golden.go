@@ -10,9 +10,9 @@ import (
 
 // A Case is a cluster to show the component in.
 type Case struct {
-	// Name is that of the golden file, in testdata.
+	// Name is the name of the golden file in testdata.
 	Name string
-	// Adapt makes the cluster of Env into the one that is meant; nil leaves it.
+	// Adapt changes the cluster of Env into the case's cluster; nil leaves it.
 	Adapt func(*target.ControlPlane)
 }
 

@@ -99,7 +99,7 @@ func Joining(t testing.TB, change func(*x509.CertificateRequest, *certificatesv1
 	})
 }
 
-// Waiting is a machine that has not joined. Its instance has a name inside the VPC.
+// Waiting is a machine that has not joined. Its instance is known by its name inside the VPC.
 func Waiting(name, bootstrap, node string) *clusterv1.Machine {
 	m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name, UID: types.UID("uid-of-" + name), CreationTimestamp: metav1.Now()}}
 	m.Spec.Bootstrap.ConfigRef = clusterv1.ContractVersionedObjectReference{APIGroup: hyperv1.GroupVersion.Group, Kind: "NodeBootstrap", Name: bootstrap}

@@ -50,7 +50,7 @@ const maxRenewal = 0.9
 // minValidity prevents it too. Each renewal writes about 20 Secrets to the etcd that all control planes share.
 const minValidity = time.Hour
 
-// requestedValidity returns the validity in the annotation, or 0 if there is none or it cannot be parsed.
+// requestedValidity returns the validity in the annotation, or 0 if it is missing or cannot be parsed.
 func requestedValidity(hcp *hyperv1.HostedControlPlane) time.Duration {
 	d, err := time.ParseDuration(hcp.Annotations[hyperv1.CertificateValidityAnnotation])
 	if err != nil || d <= 0 {

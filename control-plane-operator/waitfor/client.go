@@ -28,7 +28,7 @@ func checkURL(target, caFile string) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return get(ctx, c, target) }, nil
 }
 
-// trusting returns a configuration that trusts only these authorities, or without authorities those of the image.
+// trusting returns a configuration that trusts only these authorities, or without authorities the image's.
 func trusting(authorities []byte) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(authorities) > 0 {

@@ -25,7 +25,7 @@
 //	  cloud resources      search                                    cloudcleanup
 //	  permissions          including the ones to delete              objects
 //	  admission policy     rejects new load balancers and volumes    cloudcleanup
-//	  removal              and what is left                          cloudcleanup
+//	  removal              and remaining objects                     cloudcleanup
 //
 // In between two comparisons, every Options.Interval, a reconcile reads only the pending certificate requests and the number of nodes.
 // Condition ConfigOperatorReconciliationSucceeded reports missing resources.

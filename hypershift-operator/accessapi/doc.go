@@ -11,8 +11,9 @@
 //	  └─► tunnel.go       forwards to the Service of the hosted API server
 //	certificate.go  the serving certificate, and its authority in the APIService
 //
-// The rules of the front proxy are those of https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/. The library
-// of API servers (k8s.io/apiserver) has them, too. It is not used because it adds 230 packages to every replica of the operator.
+// The front proxy follows the rules of https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/. The library
+// of API servers (k8s.io/apiserver) implements them, too. It is not used because it adds 230 packages to every replica of the
+// operator.
 //
 // Every replica serves. A request needs no leader, and leaves no state behind except for an event.
 package accessapi

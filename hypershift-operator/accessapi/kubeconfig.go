@@ -133,8 +133,8 @@ func (s *Server) sign(ctx context.Context, r *request, validity time.Duration) (
 	return signer.Current.Issue(wanted, pki.Terms{Validity: validity}, s.Clock.Now())
 }
 
-// server returns the address of the API server for users, and the authorities that verify it. They are those of the administrator's
-// kubeconfig of the control plane: the copy in the user's namespace could be another one.
+// server returns the address of the API server for users, and the authorities that verify it. They come from the administrator's
+// kubeconfig in the control plane's namespace: the copy in the user's namespace could be another one.
 func (s *Server) server(ctx context.Context, r *request) (address string, trust []byte, _ error) {
 	secret, err := s.secret(ctx, r, names.AdminKubeconfig)
 	if err != nil {

@@ -40,7 +40,7 @@ const (
 	retryInterval = 5 * time.Second
 )
 
-// Options are what the server needs.
+// Options configure the server.
 type Options struct {
 	// Address is where it listens.
 	Address string
@@ -75,8 +75,8 @@ func New(o Options) *Server {
 // NeedLeaderElection is false: every replica serves.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Start serves until the context ends. What the management cluster does not provide yet is tried again: it must not stop the controllers of
-// the operator.
+// Start serves until the context ends. A missing prerequisite in the management cluster is retried: it must not stop the operator's
+// controllers.
 func (s *Server) Start(ctx context.Context) error {
 	log := ctrl.LoggerFrom(ctx).WithName("access")
 	for !s.prepare(ctx, log) {
@@ -144,7 +144,7 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// request is a request of a user who has the permission.
+// request is a request of a user with the permission.
 type request struct {
 	*http.Request
 	user        authenticationv1.UserInfo

@@ -5,12 +5,12 @@
 //	node pools, cloudProviderConfig ─► subnets                             ┘                       ─► EC2NodeClass
 //
 // All nodes on demand share the user data, because Karpenter has none of one machine. It contains a bootstrap token without an
-// end: a new token would be other user data, and Karpenter would replace every node. The token is only an identity to ask with.
+// end: a new token would be other user data, and Karpenter would replace every node. The token is only an identity for requests.
 // The control-plane-operator copies it into the hosted cluster only while a node is expected, and approves only the certificate of
 // an instance that Karpenter has just launched (decision 0062).
 //
-// The user data is written again, with a new token, when what it is made from changes. Karpenter then replaces the nodes, as a
-// node pool does. A new version of the operator alone changes nothing.
+// The user data is written again, with a new token, when its inputs change. Karpenter then replaces the nodes, as a
+// node pool does. A new version of the operator alone does not change it.
 package autonode
 
 import (
@@ -39,7 +39,7 @@ import (
 // Set is the set of the Secret.
 const Set = "auto-node"
 
-// A Cluster is what the Secret of one hosted cluster is made from.
+// A Cluster holds the inputs of one hosted cluster's Secret.
 type Cluster struct {
 	Plane        controlplane.Namespace
 	ControlPlane *hyperv1.HostedControlPlane
@@ -67,7 +67,7 @@ func (w Writer) Ensure(ctx context.Context, c Cluster) error {
 		return fmt.Errorf("reading Secret %s: %w", names.AutoNode, err)
 	}
 	hcp := c.ControlPlane
-	image, _ := c.Release.BootImage(hyperv1.ArchitectureAMD64, hcp.Spec.Platform.AWS.Region) // the control-plane-operator reports that there is none
+	image, _ := c.Release.BootImage(hyperv1.ArchitectureAMD64, hcp.Spec.Platform.AWS.Region) // a missing image: the control-plane-operator reports it
 	data, err := w.userData(ctx, c, image.UserDataFormat, was.Data)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (w Writer) Remove(ctx context.Context, plane controlplane.Namespace) error 
 	return err
 }
 
-// userData returns the user data and the token in it: those of before if they were made from the same.
+// userData returns the user data and the token in it: the previous ones if their inputs are unchanged.
 func (w Writer) userData(ctx context.Context, c Cluster, format hyperv1.UserDataFormat, was map[string][]byte) (map[string][]byte, error) {
 	settings, err := clustersettings.Gather(ctx, w.Reader, c.ControlPlane)
 	if err != nil {

@@ -28,7 +28,7 @@ type Manager struct {
 	Applier *apply.Applier
 }
 
-// A Cluster is what the Manager needs to know of a hosted cluster.
+// A Cluster holds the facts about a hosted cluster that the Manager needs.
 type Cluster struct {
 	Plane   controlplane.Namespace
 	InfraID string
@@ -95,7 +95,7 @@ func (m Manager) create(ctx context.Context, c Cluster) (*clusterv1.Cluster, err
 	return m.Get(ctx, c)
 }
 
-// Get returns the Cluster, nil if there is none.
+// Get returns the Cluster, nil if it does not exist.
 func (m Manager) Get(ctx context.Context, c Cluster) (*clusterv1.Cluster, error) {
 	cluster := &clusterv1.Cluster{}
 	err := m.Client.Get(ctx, c.Plane.Key(c.InfraID), cluster)
@@ -129,8 +129,7 @@ func desiredCluster(c Cluster) *clusterv1.Cluster {
 }
 
 // desiredAWSCluster describes where the machines are. The provider does not change
-// the VPC, but needs the object to delete a machine, so that it stays until there
-// is none.
+// the VPC, but needs the object to delete a machine, so that it stays as long as machines exist.
 func desiredAWSCluster(c Cluster) *infrav1.AWSCluster {
 	cluster := &infrav1.AWSCluster{
 		ObjectMeta: c.Plane.ObjectMeta(c.Plane.Cluster.Name),
@@ -153,8 +152,7 @@ func desiredAWSCluster(c Cluster) *infrav1.AWSCluster {
 	return cluster
 }
 
-// markReady reports in place of the provider that the VPC exists: the provider does
-// not check one that is managed elsewhere.
+// markReady reports in place of the provider that the VPC exists: the provider does not check a VPC that is managed elsewhere.
 func (m Manager) markReady(ctx context.Context, c Cluster) error {
 	cluster := &infrav1.AWSCluster{}
 	err := m.Client.Get(ctx, c.Plane.Key(c.Plane.Cluster.Name), cluster)
@@ -184,9 +182,8 @@ func (m Manager) Pause(ctx context.Context, c Cluster) error {
 	return nil
 }
 
-// Delete deletes the objects after the machines and the control plane. Cluster API
-// has nothing left to do then, and need not run. remaining names objects that still
-// exist; gone is true when there are none.
+// Delete deletes the objects after the machines and the control plane. Cluster API has completed its work then, and need not run. remaining
+// names objects that still exist; gone is true when all are deleted.
 func (m Manager) Delete(ctx context.Context, c Cluster) (gone bool, remaining []string, err error) {
 	gone, err = m.Applier.Delete(ctx, c.set())
 	if gone || err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// controllersSet has the Deployments first, so that programs are stopped before
+// controllersSet lists the Deployments first, so that programs are stopped before
 // they lose their permissions.
 func controllersSet(plane controlplane.Namespace) apply.Set {
 	return plane.Set(ControllersSet, controlplane.Kinds()...)

@@ -2,6 +2,6 @@
 // and its AWS provider in the namespace of the control plane.
 //
 //	Cluster, AWSCluster   the control plane and the VPC, which are managed elsewhere   cluster.go
-//	machines              what is left of them, and how their deletion ends            machines.go
+//	machines              remaining machines, and how their deletion ends              machines.go
 //	controllers           components clusterapi and capiprovider                         controllers.go
 package clusterapi

@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// machineKinds are the parts of a machine and what creates them, in the order of
+// machineKinds are the parts of a machine and the kinds that create them, in the order of
 // their deletion. The provider's part may be deleted before the others, or after them.
 func machineKinds() []client.ObjectList {
 	return []client.ObjectList{&infrav1.AWSMachineList{}, &clusterv1.MachineList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineDeploymentList{}}
@@ -40,10 +40,10 @@ func (m Manager) DeleteMachines(ctx context.Context, plane controlplane.Namespac
 	})
 }
 
-// OrphanMachines removes the finalizers of machines that are being deleted and that
-// nothing can delete. Unless Cluster API itself is gone, that is true for the
-// provider's part only, and Cluster API deletes the rest. record is called for each
-// instance before that, except for those that are terminated: nothing is left of them.
+// OrphanMachines removes the finalizers of machines that are being deleted and that no controller can
+// delete. Unless Cluster API itself is gone, that is true for the provider's part only, and Cluster
+// API deletes the rest. record is called for each instance before that, except for terminated
+// instances: they no longer exist.
 func (m Manager) OrphanMachines(ctx context.Context, plane controlplane.Namespace, clusterAPIGone bool, record func(machine *infrav1.AWSMachine, instance string) error) error {
 	kinds := machineKinds()
 	if !clusterAPIGone {

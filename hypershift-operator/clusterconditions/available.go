@@ -34,9 +34,8 @@ var needed = []struct {
 	{hyperv1.EtcdAvailable, always},
 }
 
-// publishesDocuments is false for clusters with users that publish the documents, or
-// that have a server in front of the bucket: what cannot be checked must not keep a
-// cluster from being Available.
+// publishesDocuments is false for clusters with user-published documents, or with a server in front of the bucket: documents that cannot be
+// checked must not keep a cluster from being Available.
 func publishesDocuments(f *Facts) bool {
 	return onAWS(f) && f.HostedCluster.Spec.ServiceAccountSigningKey == nil && oidc.ParseIssuer(f.HostedCluster.Spec.IssuerURL).Bucket != ""
 }
@@ -99,8 +98,8 @@ func progressing(f *Facts) metav1.Condition {
 	return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, f.missingMessage(missing))
 }
 
-// accessChange returns Progressing for a cluster whose machines follow a change of the access mode, and otherwise for one
-// that does not change.
+// accessChange returns Progressing while machines follow a change of the access mode, and otherwise for a cluster without
+// such a change.
 func (f *Facts) accessChange(otherwise metav1.Condition) metav1.Condition {
 	if c := f.condition(hyperv1.EndpointAccessUpToDate); c.Status == metav1.ConditionFalse {
 		return f.is(metav1.ConditionTrue, hyperv1.ProgressingReason, c.Type+": "+c.Message)
@@ -118,7 +117,7 @@ func isBlocking(missing *metav1.Condition) bool {
 }
 
 // rollout returns Progressing for a cluster that does not run the wanted release,
-// and otherwise for one that does.
+// and otherwise for a cluster that runs it.
 func (f *Facts) rollout(otherwise metav1.Condition) metav1.Condition {
 	gate, version := f.condition(hyperv1.ValidReleaseImage), clusterrelease.RollingOut(&f.HostedCluster.Status)
 	switch {

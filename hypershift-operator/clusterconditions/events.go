@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/events"
 )
 
-// Events returns what this reconcile has changed for the users of the cluster. Evaluate comes first.
+// Events returns this reconcile's changes that matter to the cluster's users. Evaluate comes first.
 func (f *Facts) Events() []events.Change {
 	if f.deleting() {
 		return nil

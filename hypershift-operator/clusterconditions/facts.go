@@ -23,10 +23,10 @@ import (
 // another condition evaluates it by its type, so that their order has no effect.
 type Facts struct {
 	HostedCluster *hyperv1.HostedCluster
-	// ControlPlane is nil if there is none.
+	// ControlPlane is nil if it does not exist.
 	ControlPlane *hyperv1.HostedControlPlane
 	Endpoints    []hyperv1.AWSEndpointService
-	// Report has the outcomes of the steps, and Steps the conditions as the steps have
+	// Report holds the outcomes of the steps, and Steps the conditions as the steps have
 	// left them. Conditions that no step has determined are as they were before.
 	Report reconcile.Report
 	Steps  *reconcile.Conditions
@@ -39,12 +39,11 @@ type Facts struct {
 	Releases clusterrelease.State
 	// PreviousVersion is status.version before this reconcile, nil if there was none.
 	PreviousVersion *hyperv1.ClusterVersionStatus
-	// SpecApplied is true when ControlPlane has the spec of the HostedCluster.
+	// SpecApplied is true when ControlPlane's spec matches the HostedCluster's.
 	SpecApplied bool
-	// Tolerated are errors of the configuration that block nothing, because the last
-	// valid one stays in use.
+	// Tolerated are configuration errors that do not block, because the last valid configuration stays in use.
 	Tolerated field.ErrorList
-	// NodesExpected is whether NodePools ask for nodes.
+	// NodesExpected is whether NodePools request nodes.
 	NodesExpected bool
 	// ImageOverrides is whether users may choose the image of the
 	// control-plane-operator.
@@ -65,8 +64,7 @@ func (f *Facts) onAWS() bool {
 // absent is the result for a condition that the HostedCluster does not have.
 var absent metav1.Condition
 
-// evaluators are the conditions of a HostedCluster, each with its function. A type
-// that is missing here keeps what the steps have set.
+// evaluators are the conditions of a HostedCluster, each with its function. A type that is missing here keeps the status from the steps.
 var evaluators map[string]func(*Facts) metav1.Condition
 
 func init() {
@@ -134,7 +132,7 @@ func (f *Facts) Evaluate() {
 	}
 }
 
-// validConfiguration reports errors that block nothing as well.
+// validConfiguration also reports errors that do not block.
 func validConfiguration(f *Facts) metav1.Condition {
 	c := f.fromSteps(hyperv1.ValidHostedClusterConfiguration)
 	if len(f.Tolerated) > 0 && c.Status == metav1.ConditionTrue {

@@ -18,7 +18,7 @@ type mirroredCondition struct {
 }
 
 // mirrored are the conditions that a HostedCluster takes from its
-// HostedControlPlane. One that is not set there is absent, unless it is expected:
+// HostedControlPlane. A condition that is not set there is absent, unless it is expected:
 // then it is Unknown.
 var mirrored = []mirroredCondition{
 	{hyperv1.InfrastructureReady, always},
@@ -83,15 +83,15 @@ func (f *Facts) isStale(conditionType string) bool {
 	return c != nil && !f.isObserved(c)
 }
 
-// mirror returns the function of a mirrored condition. During a deletion the last
-// value of a control plane that is gone stays: whether AWS accepted the identity of
-// the cluster decides what happens to its cloud resources.
+// mirror returns the function of a mirrored condition. During a deletion the last value of a deleted
+// control plane stays: whether AWS accepted the identity of the cluster decides what happens to its
+// cloud resources.
 func mirror(conditionType string, expected func(*Facts) bool) func(*Facts) metav1.Condition {
 	return func(f *Facts) metav1.Condition {
 		c := f.reported(conditionType)
 		switch {
 		case conditionType == hyperv1.CloudResourcesDestroyed && len(f.HostedCluster.Status.LeftBehind) > 0:
-			// It stays until the cluster is gone: nothing deletes these resources.
+			// It stays until the cluster is deleted: no controller deletes these resources.
 			return f.is(metav1.ConditionFalse, hyperv1.CloudResourcesCleanupSkippedReason, teardown.LeftBehindMessage(&f.HostedCluster.Status))
 		case f.ControlPlane == nil && f.deleting():
 			return f.fromSteps(conditionType)
@@ -120,8 +120,7 @@ func (f *Facts) outdated(c *metav1.Condition) metav1.Condition {
 	return out
 }
 
-// endpointServices returns the function of a condition that sums up those of all
-// AWSEndpointServices.
+// endpointServices returns the function of a condition that sums up the conditions of all AWSEndpointServices.
 func endpointServices(conditionType string) func(*Facts) metav1.Condition {
 	return func(f *Facts) metav1.Condition {
 		switch {

@@ -31,10 +31,10 @@ type Checker struct {
 	Releases release.Resolver
 }
 
-// A Cluster is what the Checker needs to know of a hosted cluster.
+// A Cluster holds the facts about a hosted cluster that the Checker needs.
 type Cluster struct {
 	HostedCluster *hyperv1.HostedCluster
-	// ControlPlane is nil if there is none.
+	// ControlPlane is nil if it does not exist.
 	ControlPlane *hyperv1.HostedControlPlane
 	// PullSecret reads the user's pull secret, in the format of Docker.
 	PullSecret func(context.Context) ([]byte, error)
@@ -113,8 +113,8 @@ func (k Checker) check(ctx context.Context, c Cluster, images Images) (rel, own 
 	return rel, own, cmp.Or(err, k.checkEtcd(ctx, c, field, runs), checkArchitecture(hc, runs, runtime.GOARCH))
 }
 
-// checkEtcd blocks a release with an etcd that cannot read the data of the cluster. A release that cannot be read any more, or that does not
-// specify its etcd, blocks nothing.
+// checkEtcd blocks a release with an etcd that cannot read the data of the cluster. A release that cannot be read any more, or that does
+// not specify its etcd, does not block.
 func (k Checker) checkEtcd(ctx context.Context, c Cluster, field string, to *release.Release) error {
 	if c.HostedCluster.Spec.Etcd.ManagementType == hyperv1.Unmanaged || to.EtcdVersion == "" || running(c.ControlPlane).Release == "" || isRunning(c.ControlPlane, to) {
 		return nil
@@ -129,7 +129,7 @@ func (k Checker) checkEtcd(ctx context.Context, c Cluster, field string, to *rel
 	return checkEtcdStep(c.HostedCluster, field, from, to)
 }
 
-// isRunning is true if a control plane has the release. The image is not sufficient, because a tag may have moved.
+// isRunning is true if a control plane runs the release. The image is not sufficient, because a tag may have moved.
 func isRunning(hcp *hyperv1.HostedControlPlane, rel *release.Release) bool {
 	images := running(hcp)
 	digest := hcp.Annotations[hyperv1.ReleaseDigestAnnotation]
@@ -139,8 +139,7 @@ func isRunning(hcp *hyperv1.HostedControlPlane, rel *release.Release) bool {
 	return cmp.Or(images.ControlPlane, images.Release) == rel.Image && (digest == "" || digest == rel.Digest)
 }
 
-// read reads the release that a field names with the user's pull secret. Its errors
-// contain what to do.
+// read reads the release that a field names with the user's pull secret. Its errors contain the remedy.
 func (k Checker) read(ctx context.Context, c Cluster, field, image string) (*release.Release, error) {
 	pullSecret, err := c.PullSecret(ctx)
 	if err != nil {
@@ -184,8 +183,7 @@ func checkComplete(hc *hyperv1.HostedCluster, rel *release.Release) error {
 type Component struct {
 	// Names are its names in releases: different families have different ones.
 	Names []string
-	// Chosen is the image that this installation has chosen by Flag; empty for that
-	// of the release.
+	// Chosen is the image that this installation has chosen by Flag; empty for the release's image.
 	Chosen, Flag string
 }
 

@@ -49,7 +49,7 @@ type State struct {
 	Held bool
 }
 
-// IsWanted reports whether the cluster runs what its user wants.
+// IsWanted reports whether the cluster runs the releases that its user wants.
 func (s *State) IsWanted(hc *hyperv1.HostedCluster) bool { return s.Images == wanted(hc) }
 
 // Digests returns the annotations of the HostedControlPlane, which may be nil, about
@@ -67,9 +67,8 @@ func (s *State) Digests(hcp *hyperv1.HostedControlPlane) map[string]string {
 	return out
 }
 
-// digestOf returns the digest of an image that the control plane runs: that of the
-// release that has passed the checks or, while that cannot be read, the earlier one
-// in an annotation.
+// digestOf returns the digest of an image that the control plane runs: the digest of the release that has passed the checks or, while that
+// cannot be read, the earlier digest in an annotation.
 func digestOf(hcp *hyperv1.HostedControlPlane, image string, rel *release.Release, annotation string) string {
 	runs := running(hcp)
 	switch {
@@ -140,7 +139,7 @@ func completed(history []configv1.UpdateHistory, rel configv1.Release) bool {
 	return len(history) > 0 && history[0].State == configv1.CompletedUpdate && history[0].Image == rel.Image && history[0].Version == rel.Version
 }
 
-// RollingOut returns the version that is being rolled out, empty if there is none.
+// RollingOut returns the version that is being rolled out, empty without a rollout.
 func RollingOut(st *hyperv1.HostedClusterStatus) string {
 	if v := st.Version; v != nil && len(v.History) > 0 && v.History[0].State == configv1.PartialUpdate {
 		return v.History[0].Version

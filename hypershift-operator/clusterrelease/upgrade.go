@@ -14,18 +14,16 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/versionhistory"
 )
 
-// maxSkew is how many minor versions of Kubernetes the control plane may be newer
-// than what runs on the nodes.
+// maxSkew is how many minor versions of Kubernetes the control plane may be newer than the nodes.
 // https://kubernetes.io/releases/version-skew-policy/#kubelet
 const maxSkew = 3
 
 // A step is a change of version.
 type step struct {
-	// what changes to the version of an image, and field is where the user chooses
-	// it.
+	// what names the part that changes its version, and field is where the user chooses the image.
 	what, field    string
 	image, version string
-	// history is what ran before, newest first.
+	// history lists the previous versions, newest first.
 	history []configv1.UpdateHistory
 	// taken is true when the step has been taken although the history does not have
 	// it.
@@ -42,9 +40,9 @@ func clusterStep(hc *hyperv1.HostedCluster, to *release.Release) step {
 }
 
 // controlPlaneStep is the step of the control plane: its data determine the
-// possible next steps. It is checked in addition to that of the cluster where the
-// two releases differ, or did. Earlier versions of the control-plane-operator did
-// not report what they run: for them, the images in the spec count as rolled out.
+// possible next steps. It is checked in addition to the cluster's step where the two releases differ,
+// or did. Earlier versions of the control-plane-operator did not report their release: for them, the
+// images in the spec count as rolled out.
 func controlPlaneStep(c Cluster, field, image string, to *release.Release) step {
 	st := step{what: "the control plane", field: field, image: image, version: to.Version}
 	if v := c.HostedCluster.Status.ControlPlaneVersion; v != nil {
@@ -144,7 +142,7 @@ func checkArchitecture(hc *hyperv1.HostedCluster, rel *release.Release, ours str
 	return reconcile.Block(hyperv1.UnsupportedArchitectureReason, "release %s has images for %s only, and its control plane would run on nodes of architecture %s: choose a release for several architectures, or for %s, or nodes of another one with spec.nodeSelector", rel.Version, rel.Architecture, arch, arch)
 }
 
-// checkStep returns why a line cannot follow what the control plane has run. A
+// checkStep returns why a line cannot follow the lines that the control plane has run. A
 // version that is partly rolled out counts for a downgrade, since it may have
 // written its data, and not for an upgrade, since it may not have converted the data
 // of the version before it. An older patch is no downgrade: within a minor version

@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// A Namespace is that of the control plane of a HostedCluster.
+// A Namespace is the namespace of a HostedCluster's control plane.
 type Namespace struct {
 	Name string
 	// Cluster is the HostedCluster.
@@ -41,7 +41,7 @@ func (n Namespace) Annotations() map[string]string {
 	return map[string]string{hyperv1.HostedClusterAnnotation: n.Cluster.String()}
 }
 
-// ObjectMeta is that of an object in the namespace.
+// ObjectMeta returns the metadata of an object in the namespace.
 func (n Namespace) ObjectMeta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: n.Name, Name: name, Annotations: n.Annotations()}
 }

@@ -32,11 +32,11 @@ const (
 const OperatorImage = names.ControlPlaneOperator
 
 // A Target is the target of the components that the hypershift-operator runs for a control plane: the
-// control-plane-operator and Cluster API. Their assets set what distinguishes them. Everything else is the same for all.
+// control-plane-operator and Cluster API. Their assets contain their differences. Everything else is the same for all.
 type Target struct {
 	Namespace
 	Pods PodSettings
-	// Images has the references of the images by their names in assets.
+	// Images maps the names of images in assets to their references.
 	Images map[string]string
 	// Autoscaling configures the cluster autoscaler.
 	Autoscaling hyperv1.ClusterAutoscaling
@@ -59,7 +59,7 @@ type Target struct {
 	ResyncPeriod time.Duration
 }
 
-// PodSettings are what the pods of one control plane have in common.
+// PodSettings are the settings that the pods of one control plane share.
 type PodSettings struct {
 	Labels, NodeSelector map[string]hyperv1.LabelValue
 	Tolerations          []corev1.Toleration
@@ -89,7 +89,7 @@ func (t *Target) Image(name string) string { return t.Images[name] }
 func (t *Target) Prepare(_ component.Traits, obj client.Object) (wanted bool) {
 	obj.SetNamespace(t.Name)
 	obj.SetAnnotations(t.Annotations())
-	// The hash of what was applied covers the type if it is set. Objects of earlier versions did not have it, and would be
+	// The hash of an applied object covers the type if it is set. Objects of earlier versions did not have it, and would be
 	// written again.
 	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	if b, ok := obj.(*rbacv1.RoleBinding); ok {

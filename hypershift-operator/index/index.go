@@ -1,4 +1,4 @@
-// Package index has the indexes of the cache by which several controllers list.
+// Package index defines the cache indexes by which several controllers list.
 package index
 
 import (

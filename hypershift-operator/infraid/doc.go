@@ -1,5 +1,4 @@
-// Package infraid chooses the infraIDs of hosted clusters, and reserves those of
-// deleted clusters for the tenants that had them.
+// Package infraid chooses the infraIDs of hosted clusters, and reserves the infraIDs of deleted clusters for the tenants that had them.
 //
 //	For, Validate   the infraID that a cluster has or will get     infraid.go
 //	Reservations    the infraIDs of deleted clusters                 reservation.go

@@ -45,8 +45,7 @@ func onAWS(hc *hyperv1.HostedCluster) bool {
 	return hc.Spec.Platform.Type == hyperv1.AWSPlatform && hc.Spec.Platform.AWS != nil
 }
 
-// maxName leaves room for the suffixes of names in AWS, of which that of a load
-// balancer has the lowest limit: 32 characters.
+// maxName leaves room for the suffixes of names in AWS, of which load balancer names have the lowest limit: 32 characters.
 const maxName = 21
 
 // generate returns the shortened name and five characters of the UID's hash. The

@@ -1,6 +1,5 @@
-// Package isolation bounds what a control plane may reach and use in the management
-// cluster. Everything is set on its namespace, where the tenant's operator cannot
-// change it.
+// Package isolation bounds the reach and the resources of a control plane in the management cluster.
+// Everything is set on its namespace, where the tenant's operator cannot change it.
 //
 //	Policies    NetworkPolicies: ports and addresses that its pods reach     networkpolicies.go
 //	Limits      ResourceQuota and LimitRange                                 limits.go

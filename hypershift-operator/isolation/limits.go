@@ -16,8 +16,7 @@ const LimitsSet = "limits"
 // limitsName is the name of both.
 const limitsName = "control-plane"
 
-// Limits bound the resources of the control plane's namespace, including what the
-// control-plane-operator creates.
+// Limits bound the resources of the control plane's namespace, including the objects that the control-plane-operator creates.
 func Limits(n controlplane.Namespace, l limits.Limits) (apply.Set, []client.Object) {
 	var out []client.Object
 	if len(l.Quota) > 0 {

@@ -30,10 +30,9 @@ func Policies(n controlplane.Namespace, management ManagementCluster) (apply.Set
 	return n.Set(PoliciesSet, &networkingv1.NetworkPolicyList{}), desiredPolicies(n, management)
 }
 
-// ManagementCluster is what pods of control planes must not reach.
+// ManagementCluster lists the addresses that pods of control planes must not reach.
 type ManagementCluster struct {
-	// API are the addresses of its API server: those of its endpoints, of its
-	// Service, and the public ones.
+	// API are the addresses of its API server: its endpoints, its Service, and the public addresses.
 	API []netip.AddrPort
 	// Blocked are networks that the administrator has listed.
 	Blocked []netip.Prefix
@@ -43,9 +42,9 @@ type ManagementCluster struct {
 var ManagementAPI = client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
 
 // ManagementAPIAddresses returns every known address of the API server of the
-// management cluster: its public ones, and those that the cluster lists. Some network
-// plugins apply policies before the address of a Service is translated to that of an
-// endpoint, others after that.
+// management cluster: its public addresses, and the addresses that the cluster lists. Some network
+// plugins apply policies before the address of a Service is translated to an endpoint's address,
+// others after that.
 func ManagementAPIAddresses(ctx context.Context, reader client.Reader, public []netip.AddrPort) ([]netip.AddrPort, error) {
 	var slices discoveryv1.EndpointSliceList
 	err := reader.List(ctx, &slices, client.InNamespace(ManagementAPI.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: ManagementAPI.Name})
@@ -59,7 +58,7 @@ func ManagementAPIAddresses(ctx context.Context, reader client.Reader, public []
 	return addresses(slices.Items, service, public), nil
 }
 
-// addresses returns those of the endpoints, of the Service and the others, without
+// addresses returns the addresses of the endpoints, of the Service and the others, without
 // duplicates and sorted, so that the NetworkPolicy is stable.
 func addresses(endpoints []discoveryv1.EndpointSlice, service *corev1.Service, others []netip.AddrPort) []netip.AddrPort {
 	found := slices.Clone(others)
@@ -103,7 +102,7 @@ func desiredPolicies(n controlplane.Namespace, management ManagementCluster) []c
 var incoming, outgoing = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}
 
 // sameNamespace allows traffic from the same namespace only, except to the metrics.
-// etcd has a stricter policy.
+// The policy of etcd is stricter.
 func sameNamespace() networkingv1.NetworkPolicySpec {
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
@@ -112,7 +111,7 @@ func sameNamespace() networkingv1.NetworkPolicySpec {
 	}
 }
 
-// etcdOnly allows traffic to etcd, which has the complete state of the cluster, from
+// etcdOnly allows traffic to etcd, which holds the complete state of the cluster, from
 // its clients. They need a certificate as well.
 func etcdOnly() networkingv1.NetworkPolicySpec {
 	from := func(clients ...string) []networkingv1.NetworkPolicyPeer {
@@ -156,8 +155,8 @@ const (
 )
 
 // publishedPorts allows traffic from any address to ports of load balancers: their
-// clients may have any. The pods authenticate their clients. A name that a pod has not
-// opens nothing, so that one policy is sufficient for all of them.
+// clients may have any. The pods authenticate their clients. A name that a pod does not have opens no
+// port, so that one policy is sufficient for all of them.
 func publishedPorts() networkingv1.NetworkPolicySpec {
 	return networkingv1.NetworkPolicySpec{
 		PolicyTypes: incoming,
@@ -179,8 +178,8 @@ var linkLocalDNS = []netip.Addr{
 	netip.MustParseAddr("169.254.20.10"), netip.MustParseAddr("169.254.169.253"), netip.MustParseAddr("fd00:ec2::253"),
 }
 
-// dnsApps are the values of the label k8s-app of DNS pods: those of the cluster, and
-// those of nodes where these are not at a link-local address.
+// dnsApps are the values of the label k8s-app of DNS pods: the cluster's DNS pods, and the nodes' DNS pods where these are not at a
+// link-local address.
 var dnsApps = []string{"kube-dns", "node-local-dns"}
 
 // openshiftDNS are the DNS pods of OpenShift.
@@ -231,7 +230,7 @@ func withoutManagement(management ManagementCluster) networkingv1.NetworkPolicyS
 }
 
 // managementAccess allows labelled pods to reach the API server of the management
-// cluster. Policies are additive: a pod without the label gets nothing from it.
+// cluster. Policies are additive: a pod without the label gets no access from it.
 func managementAccess(api []netip.AddrPort) networkingv1.NetworkPolicySpec {
 	spec := networkingv1.NetworkPolicySpec{
 		PolicyTypes: outgoing,
@@ -258,7 +257,7 @@ func within(others []netip.Prefix, network netip.Prefix) bool {
 	return slices.ContainsFunc(others, func(p netip.Prefix) bool { return p.Bits() <= network.Bits() && p.Contains(network.Addr()) })
 }
 
-// allWithin returns a network without those of the forbidden networks that it contains.
+// allWithin returns a network without the forbidden networks that it contains.
 func allWithin(network netip.Prefix, forbidden []netip.Prefix) *networkingv1.IPBlock {
 	network = network.Masked()
 	return allBut(network.String(), slices.DeleteFunc(slices.Clone(forbidden), func(p netip.Prefix) bool { return !within([]netip.Prefix{network}, p) }))

@@ -1,5 +1,5 @@
-// Package limits is what one control plane may take of the management cluster
-// and of what is scarce around it, as the installer chooses it by flags.
+// Package limits defines the share of the management cluster, and of scarce resources around it, that one control plane may take. The
+// installer chooses it by flags.
 //
 //	quota              objects of its namespace             ResourceQuota
 //	container memory   of containers that set none          LimitRange
@@ -23,18 +23,18 @@ import (
 
 // Limits of one control plane.
 type Limits struct {
-	// Quota is what its namespace may hold; empty for no limit.
+	// Quota is the quota of its namespace; empty for no limit.
 	Quota corev1.ResourceList
-	// Container is the memory of a container that sets none, and what one may set at most.
+	// Container is the memory of a container that sets none, and the largest memory that a container may set.
 	Container ContainerMemory
 	// MemoryFactor is the memory limit of a container as a multiple of its request,
-	// and MaxMemoryFactor what an annotation may raise it to. 0 for no limits.
+	// and MaxMemoryFactor the largest value from an annotation. 0 for no limits.
 	MemoryFactor, MaxMemoryFactor int64
 	// PriorityClasses may be chosen by annotations, in addition to the default ones.
 	PriorityClasses []string
 }
 
-// ContainerMemory is for a LimitRange. What is zero is not limited.
+// ContainerMemory is for a LimitRange. A zero value is no limit.
 type ContainerMemory struct{ Request, Limit, Max resource.Quantity }
 
 // Defaults of the flags. A highly available control plane of OpenShift has some 75
@@ -46,7 +46,7 @@ const (
 	defaultMaxFactor = 256
 )
 
-// Default is what the flags have by default.
+// Default returns the limits of the flags' defaults.
 func Default() Limits {
 	l := Limits{MemoryFactor: defaultFactor, MaxMemoryFactor: defaultMaxFactor}
 	l.Quota, _ = parseQuota(defaultQuota)             // a test reads it too

@@ -17,14 +17,13 @@ import (
 
 var policiesEnforced = describe("hypershift_network_policies_enforced", "1 if the management cluster enforces NetworkPolicies, 0 if a connection that they forbid was made. Absent while no control plane could be tried.")
 
-// Options are what a Collector is made of.
+// Options configure a Collector.
 type Options struct {
 	// Cache is only listed from. Its objects are not copied: there are thousands.
 	Cache      client.Reader
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
-	// InstanceTypes returns cached properties of an instance type; nil for one that
-	// is not cached.
+	// InstanceTypes returns cached properties of an instance type; nil for an uncached type.
 	InstanceTypes func(region, name string) *instancetypes.Type
 	// PoliciesEnforced is whether the management cluster enforces NetworkPolicies;
 	// nil for an installation that does not test it.
@@ -85,7 +84,7 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// There is no context, and nothing to wait for: Start has filled the cache.
+	// There is no context, and no wait: Start has filled the cache.
 	w, err := c.read(context.Background())
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(clusters, err)
@@ -102,7 +101,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	c.newPools.durations.Collect(out)
 }
 
-// collectPolicies has nothing while it is unknown.
+// collectPolicies exports no metric while it is unknown.
 func (c *Collector) collectPolicies(out chan<- prometheus.Metric) {
 	if c.PoliciesEnforced == nil {
 		return
@@ -112,7 +111,7 @@ func (c *Collector) collectPolicies(out chan<- prometheus.Metric) {
 	}
 }
 
-// world is everything at one time. What is in it belongs to the cache.
+// world is everything at one time. Its objects belong to the cache.
 type world struct {
 	now      time.Time
 	clusters []hyperv1.HostedCluster
@@ -135,7 +134,7 @@ func (c *Collector) read(ctx context.Context) (*world, error) {
 // A gauge is a number that each object of a kind may have.
 type gauge[T any] struct {
 	desc *prometheus.Desc
-	// value is false where there is nothing to say.
+	// value is false where there is no sample.
 	value func(obj T, now time.Time) (float64, bool)
 }
 

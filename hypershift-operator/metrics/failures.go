@@ -82,11 +82,10 @@ func poolConditionsOf(list []hyperv1.NodePoolCondition) iter.Seq[statement] {
 	}
 }
 
-// failures counts objects, by platform and by what is wrong with them.
+// failures counts objects, by platform and by failure.
 type failures map[hyperv1.PlatformType]map[string]float64
 
-// count adds an object. Each condition that could be wrong has a number, so
-// that what gets well becomes 0 and does not vanish.
+// count adds an object. Each condition that could be wrong has a number, so that a repaired condition becomes 0 and does not vanish.
 func (f failures) count(platform hyperv1.PlatformType, healthy map[string]metav1.ConditionStatus, statements iter.Seq[statement]) {
 	n := f[platform]
 	if n == nil {

@@ -12,12 +12,11 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// buckets tell seconds from minutes; what takes more than ten is stuck.
+// buckets distinguish seconds from minutes; a transition of more than ten minutes is stuck.
 var buckets = []float64{5, 10, 20, 30, 60, 90, 120, 180, 240, 300, 360, 480, 600}
 
 // transitions measures how long new objects take until a condition is True for
-// the first time. What an object did later, or before this operator led, is not
-// its first time.
+// the first time. A later transition, or a transition before this operator led, is not its first time.
 type transitions struct {
 	durations  *prometheus.HistogramVec
 	conditions []string
@@ -78,7 +77,7 @@ func (w *world) poolSubjects() iter.Seq[subject] {
 	}
 }
 
-// start takes note of what has been before.
+// start records the conditions that were True before.
 func (t *transitions) start(subjects iter.Seq[subject]) {
 	for s := range subjects {
 		seen := make([]bool, len(t.conditions))
@@ -92,7 +91,7 @@ func (t *transitions) start(subjects iter.Seq[subject]) {
 	}
 }
 
-// observe measures what has turned since, and forgets objects that are gone.
+// observe measures the conditions that have become True since, and forgets deleted objects.
 func (t *transitions) observe(subjects iter.Seq[subject]) {
 	before := t.seen
 	t.seen = make(map[types.UID][]bool, len(before))

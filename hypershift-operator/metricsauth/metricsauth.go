@@ -1,8 +1,8 @@
 // Package metricsauth authenticates and authorizes the clients that read the metrics of the hypershift-operator: the management
 // cluster reviews their tokens and their permissions.
 //
-// The filter of controller-runtime has the same rules. It is not used because it needs the libraries of an API server, among them CEL,
-// OpenTelemetry and gRPC: 230 packages, which take memory in every replica, also if its metrics are not read.
+// The filter of controller-runtime implements the same rules. It is not used because it needs the libraries of an API server, among
+// them CEL, OpenTelemetry and gRPC: 230 packages, which take memory in every replica, also if its metrics are not read.
 package metricsauth
 
 import (
@@ -32,7 +32,7 @@ const (
 	reviewTimeout = 10 * time.Second
 	// acceptedTTL is the time after which a token that was revoked, or lost its permission, is refused.
 	acceptedTTL = time.Minute
-	// refusedTTL is shorter: a person who has just been given the permission waits this long.
+	// refusedTTL is shorter: after a permission is granted, its user waits this long.
 	refusedTTL = 30 * time.Second
 	// maxDecisions bounds the memory that clients with many tokens can take.
 	maxDecisions = 1024
@@ -118,7 +118,7 @@ func bearerToken(req *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// review asks the API server for the user of the token, and whether that user has the permission.
+// review returns, from the API server's reviews, the user of the token, and whether that user may read the path.
 func (r *reviewer) review(ctx context.Context, token string, asked authorizationv1.NonResourceAttributes) (int, error) {
 	identity, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil {

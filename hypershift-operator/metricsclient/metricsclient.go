@@ -1,8 +1,7 @@
 // Package metricsclient makes the certificate by which a collector reads the
 // metrics of all control-plane-operators. A control-plane-operator runs in a
-// tenant's namespace: it may not review tokens of the management cluster, and must
-// not be shown one that opens anything else. A client certificate gives away
-// nothing to the server that it is shown to.
+// tenant's namespace: it may not review tokens of the management cluster, and must not receive a token
+// that opens anything else. A client certificate gives no secret to the server that it is shown to.
 //
 //	hypershift-metrics-signer   the authority; only the hypershift-operator reads it
 //	hypershift-metrics-client   the certificate, for the PodMonitor of the chart

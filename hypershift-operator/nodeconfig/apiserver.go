@@ -7,9 +7,9 @@ import (
 	"net/url"
 )
 
-// apiServerUnit forwards connections of pods and of the kubelet to the API server. The Service "kubernetes" of the cluster has an address that
-// is the same on every node: endpoints are addresses, and the API server has only a name. The unit listens on this address,
-// resolves the name for each connection and forwards bytes. TLS is between the pod and the API server.
+// apiServerUnit forwards connections of pods and of the kubelet to the API server. The Service "kubernetes" of the cluster has the same
+// address on every node: endpoints are addresses, and the API server has only a name. The unit listens on this address, resolves the name
+// for each connection and forwards bytes. TLS is between the pod and the API server.
 const apiServerUnit = "hypershift-apiserver"
 
 // apiServerSocket adds the address to the node and listens on it. It is an address of the node itself, so that no packet for

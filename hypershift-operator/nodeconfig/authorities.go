@@ -9,8 +9,8 @@ import (
 // connection to the API server.
 const authoritiesUnit = "hypershift-authorities"
 
-// authoritiesTimer runs soon after the start of the machine, because a CA rollout waits for all nodes to report what they
-// have. The delay is random, so that nodes do not send their requests at once.
+// authoritiesTimer runs soon after the start of the machine, because a CA rollout waits for all nodes to report their
+// authorities. The delay is random, so that nodes do not send their requests at once.
 const authoritiesTimer = `[Timer]
 OnActiveSec=1min
 OnUnitActiveSec=5min

@@ -107,7 +107,7 @@ func cloudConfigText(c types.Config) ([]byte, error) {
 	return append([]byte(cloudConfigHeader), text...), nil
 }
 
-// writeFiles returns a file, and what is appended to it.
+// writeFiles returns a file, and the entries that append to it.
 func writeFiles(f types.File, unpack *unpacker) ([]writeFile, error) {
 	base := writeFile{Path: f.Path, Permissions: fmt.Sprintf("%04o", ptr.Deref(f.Mode, 0o644)), Owner: owner(f.Node)}
 	base.Defer = base.Owner != ""
@@ -216,7 +216,7 @@ func cloudUserOf(u types.PasswdUser) cloudUser {
 	return out
 }
 
-// commands returns what is run after the files have been written. Units are started without waiting for them: cloud-init is a
+// commands returns the commands that run after the files have been written. Units are started without waiting for them: cloud-init is a
 // unit, and some of them start after it.
 func commands(c types.Config) [][]string {
 	var run [][]string

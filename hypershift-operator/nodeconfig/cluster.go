@@ -21,7 +21,7 @@ type ClusterSettings struct {
 	Proxy Proxy `json:"proxy,omitzero"`
 	// TrustBundle has additional certificate authorities that kubelet and containerd trust, in PEM.
 	TrustBundle Source `json:"trustBundle,omitzero"`
-	// SSHKey has the public keys, one a line, with which SSHUser may log in.
+	// SSHKey lists the public keys, one a line, with which SSHUser may log in.
 	SSHKey Source `json:"sshKey,omitzero"`
 }
 
@@ -29,19 +29,19 @@ type ClusterSettings struct {
 type Proxy struct {
 	HTTP  string `json:"http,omitempty"`
 	HTTPS string `json:"https,omitempty"`
-	// NoProxy lists hosts and networks that are reached without the proxy, in addition to those of the cluster.
+	// NoProxy lists hosts and networks that are reached without the proxy, in addition to the cluster's.
 	NoProxy string `json:"noProxy,omitempty"`
-	// TrustedCA has the certificate authorities of the proxy, in PEM.
+	// TrustedCA contains the proxy's certificate authorities, in PEM.
 	TrustedCA Source `json:"trustedCA,omitzero"`
 }
 
 func (p Proxy) enabled() bool { return p.HTTP != "" || p.HTTPS != "" }
 
-// hashed returns what of the settings replaces machines: what the HostedCluster itself has, such as the URL of a proxy or the
-// name of a ConfigMap. New text in the same ConfigMap or Secret reaches new machines only (decision 0047).
+// hashed returns the settings that replace machines: the fields of the HostedCluster itself, such as the URL of a proxy or
+// the name of a ConfigMap. New text in the same ConfigMap or Secret reaches new machines only (decision 0047).
 //
 // The names and the order of these fields are part of the hash. A field that is added must be left out where it is empty:
-// otherwise an upgrade of the operator replaces the machines of every cluster. There is nothing to hash without settings.
+// otherwise an upgrade of the operator replaces the machines of every cluster. Without settings the result is empty.
 func (c ClusterSettings) hashed() ([]string, error) {
 	h := struct {
 		HTTPProxy   string `json:"httpProxy,omitempty"`
@@ -106,8 +106,9 @@ func (c ClusterSettings) trustBundle() []byte {
 	return bundle
 }
 
-// noProxy lists what is reached without the proxy: the machine and its metadata, the networks of the cluster, the private
-// endpoint of the control plane, and what the user adds. A public API server is reached through the proxy unless the user adds it.
+// noProxy lists the hosts and networks that are reached without the proxy: the machine and its metadata, the networks of the
+// cluster, the private endpoint of the control plane, and the user's additions. A public API server is reached through the proxy
+// unless the user adds it.
 func (c ClusterSettings) noProxy() string {
 	hosts := []string{"localhost", "127.0.0.1", "169.254.169.254", ".svc", ".cluster.local", ".hypershift.local", ".internal"}
 	hosts = slices.Concat(hosts, c.MachineNetworks, c.PodNetworks, c.ServiceNetworks)

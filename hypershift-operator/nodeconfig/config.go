@@ -11,11 +11,11 @@ import (
 // that is added must be left out where it is empty. Otherwise an upgrade of the operator replaces the machines of every
 // cluster.
 type Config struct {
-	// Kubelet has the fields of a KubeletConfiguration that the user sets.
+	// Kubelet holds the fields of a KubeletConfiguration that the user sets.
 	Kubelet map[string]any `json:"kubelet,omitempty"`
-	// Ignition has the Ignition configurations, in the order in which they are merged.
+	// Ignition lists the Ignition configurations, in the order in which they are merged.
 	Ignition []map[string]any `json:"ignition,omitempty"`
-	// Mirrors has the mirrors of registries, in the order in which they were listed.
+	// Mirrors lists the mirrors of registries, in the order in which they were listed.
 	Mirrors []Mirror `json:"mirrors,omitempty"`
 }
 
@@ -36,7 +36,7 @@ const hashBytes = 10
 
 // hash returns the hash of the Config and of the other texts that replace machines.
 func (c Config) hash(also []string) (string, error) {
-	text, err := json.Marshal(c) // the keys of maps are sorted: the same Config always has the same text
+	text, err := json.Marshal(c) // the keys of maps are sorted: the same Config always gives the same text
 	if err != nil {
 		return "", fmt.Errorf("hashing the configuration of the node pool: %w", err)
 	}

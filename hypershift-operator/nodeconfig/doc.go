@@ -6,8 +6,8 @@
 //	Secret ─ Decode ─► Inputs, Machine ─ Render ─► model (render.go) ─► Ignition (ignition.go) or cloud-config (cloudconfig.go):
 //	                                                                   the user data of one machine
 //
-// Inputs are what users have specified, and not what is made from it: Render may change in a new version, and no node is replaced
-// for that. Parse refuses what is not supported, and its message names the alternative; it ignores nothing.
+// Inputs are the specifications of users, and not the rendered result: Render may change in a new version, and no node is replaced
+// for that. Parse refuses unsupported settings, and its message names the alternative; it never ignores a setting.
 //
 // # Requirements for machine images
 //
@@ -26,10 +26,10 @@
 //	/etc/kubernetes/resolver.sh               routes hypershift.local to the DNS servers if systemd-resolved runs; run by hypershift-resolver
 //	/etc/kubernetes/environment               proxy and trust bundle of kubelet and containerd
 //	/etc/containerd/certs.d/<registry>        mirrors
-//	kubelet.service.d, hypershift-joined      flags of the kubelet; what is done once it has joined
+//	kubelet.service.d, hypershift-joined      flags of the kubelet; commands after it has joined
 //	hypershift-apiserver                      forwards the kubelet and the node's pods to the API server
 //
-// and, if the release has the programs of a node (programs.go):
+// and, if the release contains the programs of a node (programs.go):
 //
 //	/etc/kubernetes/programs                  version, layers and repositories, for programs.sh
 //	/etc/kubernetes/programs.sh               installs the programs before containerd starts; run by hypershift-programs

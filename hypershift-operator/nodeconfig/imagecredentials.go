@@ -2,15 +2,15 @@ package nodeconfig
 
 import "github.com/hosted-control-planes/hypershift/internal/names"
 
-// Credentials of the kubelet for images, in addition to those of pods.
+// Credentials of the kubelet for images, in addition to the credentials of pods.
 const (
-	// credentialProvidersFile configures the program that reads credentials of ECR. The kubelet gets it only if the machine has
-	// the program: it would not start without.
+	// credentialProvidersFile configures the program that reads credentials of ECR. The kubelet gets it only if the program is
+	// installed: it would not start without.
 	credentialProvidersFile = "/etc/kubernetes/credential-providers.yaml"
 	ecrCredentialProvider   = "ecr-credential-provider"
 	// imageCredentialsFile is where a kubelet reads credentials for all images. It reads the file again after five minutes.
 	imageCredentialsFile = "/var/lib/kubelet/config.json"
-	// pullSecretFile has the pull secret of the cluster, to which imageCredentialsFile is a link.
+	// pullSecretFile contains the cluster's pull secret, to which imageCredentialsFile is a link.
 	pullSecretFile = "/var/lib/kubelet/hypershift-pull-secret.json"
 )
 
@@ -28,7 +28,7 @@ providers:
   - "*.dkr.ecr.*.amazonaws.com.cn"
 `
 
-// findCredentialProvider sets the flags of the kubelet if the machine has the program.
+// findCredentialProvider sets the kubelet's flags if the program is installed.
 const findCredentialProvider = `if provider=$(PATH=` + kubeletPath + ` command -v ` + ecrCredentialProvider + `); then
 	printf 'CREDENTIAL_PROVIDERS=--image-credential-provider-config=` + credentialProvidersFile + ` --image-credential-provider-bin-dir=%s\n' "${provider%/*}" >>` + knownIdentity + `
 fi
@@ -36,7 +36,7 @@ fi
 
 // followPullSecret is a part of the script that follows the authorities. It keeps the pull secret of the cluster on the node, so
 // that it is in no user data and changes without a new machine. The API server lets a node read it when a pod of the node names it,
-// as those of kube-proxy and of the tunnels do. A file that the user has written is kept.
+// as the pods of kube-proxy and of the tunnels do. A file that the user has written is kept.
 const followPullSecret = `pull=` + pullSecretFile + ` credentials=` + imageCredentialsFile + `
 got=$(api $ca '/api/v1/namespaces/kube-system/secrets/` + names.HostedPullSecret + `?pretty=false' -w '\n%{http_code}' 2>/dev/null) || :
 case $got in

@@ -9,26 +9,26 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Inputs are what the user data of all machines of a node pool is made from. They are gathered once, by the NodePool
+// Inputs are the inputs of the user data for all machines of a node pool. They are gathered once, by the NodePool
 // controller: it hashes them to decide whether machines are replaced, and stores them in the Secret from which the bootstrap
 // provider renders user data. A machine adds only its own labels, taints, API server and token (Machine).
 type Inputs struct {
 	// Pool is the configuration of the node pool.
 	Pool Config
-	// Cluster has the settings of the HostedCluster for all of its nodes.
+	// Cluster holds the HostedCluster's settings for all of its nodes.
 	Cluster ClusterSettings
 
 	// The rest is not part of the Secret: each NodeBootstrap has it.
 
 	// Format is the format of the user data; empty: Ignition.
 	Format hyperv1.UserDataFormat
-	// Version is that of the kubelet, with a v, and Programs are those that the machine installs if its image does not have them.
+	// Version is the kubelet's version, with a v, and Programs are the programs that the machine installs if its image does not have them.
 	// nil: its image has them.
 	Version  string
 	Programs *hyperv1.NodePrograms
 }
 
-// Keys of the Secret with the Inputs. An operator that does not know clusterKey still finds what it needs under poolKey.
+// Keys of the Secret with the Inputs. An operator that does not know clusterKey still finds its input under poolKey.
 const (
 	poolKey    = "config"
 	clusterKey = "cluster"

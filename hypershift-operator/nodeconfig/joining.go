@@ -1,7 +1,7 @@
 package nodeconfig
 
 // joiningUnit reports on the console of the machine why it does not join. The operators read the console of an instance that
-// runs for minutes and is not a node: nothing else of a machine without a network reaches them.
+// runs for minutes and is not a node: a machine without a network cannot reach them in another way.
 const joiningUnit = "hypershift-joining.service"
 
 // joining is started with the machine and ends when it has joined.
@@ -18,7 +18,8 @@ ExecStart=/bin/sh ` + joiningFile + `
 WantedBy=multi-user.target
 `
 
-// joiningScript asks the API server with the bootstrap token, as the kubelet does, and writes a line when the result has changed:
+// joiningScript sends a request to the API server with the bootstrap token, as the kubelet does, and writes a line when the
+// result has changed:
 //
 //	hypershift-node: reason=<CamelCase> message=<text>
 //

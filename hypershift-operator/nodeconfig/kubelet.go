@@ -18,7 +18,7 @@ const (
 	isAsked      = "the control plane asks the kubelet for logs and metrics"
 )
 
-// reserved has the fields of a KubeletConfiguration that users cannot set, with the reason or the alternative.
+// reserved lists the fields of a KubeletConfiguration that users cannot set, with the reason or the alternative.
 var reserved = map[string]string{
 	"authentication":           wouldNotJoin,
 	"authorization":            wouldNotJoin,
@@ -61,7 +61,7 @@ type kubeletConfig struct {
 	} `json:"spec"`
 }
 
-// envelope has the fields of every manifest that are not used here.
+// envelope holds the fields of every manifest that are not used here.
 type envelope struct {
 	APIVersion any `json:"apiVersion"`
 	Kind       any `json:"kind"`

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Machine has what differs between the machines of a pool; the rest of the user data is made from Inputs.
+// A Machine holds the differences between the machines of a pool; the rest of the user data is made from Inputs.
 type Machine struct {
-	// Labels and Taints are those with which the Node registers.
+	// The Node registers with Labels and Taints.
 	Labels map[string]string
 	Taints []corev1.Taint
 	// OnDemand is true for a node that Karpenter creates. It has no Machine, so Cluster API does not initialize it.

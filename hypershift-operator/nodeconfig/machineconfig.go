@@ -136,7 +136,7 @@ func replacesUnit(path string) bool {
 	})
 }
 
-// reservedFiles are the files that Render writes, except units and those of registries.
+// reservedFiles are the files that Render writes, except units and registry files.
 var reservedFiles = []string{
 	bootstrapKubeconfigFile, caFile, clientCAFile, kubeletFile, identityFile, credentialProvidersFile, authoritiesFile, joiningFile, resolverFile, serverFile,
 	environmentFile, trustFile, programsFile, programsScriptFile, containerdConfigFile,

@@ -64,7 +64,7 @@ func (p *parser) mirrors(m manifest, tags bool, list func(mirrorSet) []mirrorEnt
 // endpoint is a location from which containerd pulls images of a registry.
 type endpoint struct {
 	url string
-	// path is true when url has a path before the repository.
+	// path is true when url contains a path before the repository.
 	path bool
 	tags bool
 }
@@ -179,7 +179,7 @@ func (e endpoint) options() string {
 	return text
 }
 
-// serverOf returns the server of a registry. Only docker.io has a server with another name.
+// serverOf returns the server of a registry. Only the server of docker.io has another name.
 func serverOf(registry string) string {
 	if registry == "docker.io" {
 		return "registry-1.docker.io"

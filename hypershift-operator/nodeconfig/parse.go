@@ -153,7 +153,7 @@ func (p *parser) read(m manifest) {
 	p.refuse("a manifest of apiVersion %q and kind %q is not supported here: use one of %s", m.gvk.GroupVersion(), m.gvk.Kind, supported())
 }
 
-// readers has a function for each supported kind.
+// readers maps each supported kind to its function.
 var readers map[schema.GroupVersionKind]func(*parser, manifest)
 
 func init() { // a composite literal would refer to itself, through supported

@@ -10,8 +10,8 @@ import (
 )
 
 // The programs of a release are the layers of an image, with programs in usr/local/bin and network plugins in opt/cni/bin. A unit
-// fetches, verifies and unpacks them, once, and then starts containerd and the kubelet, with units of its own. An image that has
-// the same version of the kubelet, a containerd 2 and runc uses its own.
+// fetches, verifies and unpacks them, once, and then starts containerd and the kubelet, with units of its own. An image with the
+// same version of the kubelet, a containerd 2 and runc uses its own.
 
 // Files and units of the programs.
 const (
@@ -53,7 +53,7 @@ Requires=` + programsUnit + `
 After=` + programsUnit + `
 `
 
-// containerdService and kubeletService are the units of machines whose image has not the programs of the release. The drop-ins
+// containerdService and kubeletService are the units of machines with an image that does not contain the release's programs. The drop-ins
 // complete them, as they complete the units of an image.
 const containerdService = `[Unit]
 Description=containerd

@@ -34,8 +34,9 @@ func Empty(format hyperv1.UserDataFormat) []byte {
 	return []byte(`{"ignition":{"version":"` + types.MaxVersion.String() + `"}}`)
 }
 
-// model returns the files, units and users of a machine: those of the user, overridden by those that make it a node. Both formats
-// are written from it. Its types are those of Ignition, because users write Ignition; see cloudConfig for the other format.
+// model returns the files, units and users of a machine: the user's, overridden by the files, units and users that make it a
+// node. Both formats are written from it. Its types are Ignition's types, because users write Ignition; see cloudConfig for the
+// other format.
 func model(in Inputs, m Machine) (types.Config, error) {
 	base, err := baseConfig(in, m)
 	if err != nil {

@@ -6,7 +6,7 @@ package nodeconfig
 // hypershift.local.
 const resolverUnit = "hypershift-resolver.service"
 
-// resolver runs at each boot, because DNS servers are those of the network at this boot.
+// resolver runs at each boot, because the network determines the DNS servers at this boot.
 const resolver = `[Unit]
 Wants=network-online.target
 After=network-online.target systemd-resolved.service
@@ -24,10 +24,10 @@ const podResolvConf = "/run/hypershift/resolv.conf"
 
 // resolverScript routes the domain to the DNS servers of the network cards. A domain of resolved.conf needs servers of
 // resolved.conf. They are the same as before, and not the resolver of the VPC: DHCP options may name other servers, and all names would
-// then be asked at both. systemd-resolved then lists each server twice, and the kubelet accepts three: podResolvConf has each once.
+// then be queried at both. systemd-resolved then lists each server twice, and the kubelet accepts three: podResolvConf has each once.
 // authoritiesService runs the script again, because DHCP may change the servers.
 //
-// Without systemd-resolved it does nothing.
+// Without systemd-resolved it exits at once.
 const resolverScript = `#!/bin/sh
 set -eu
 umask 022

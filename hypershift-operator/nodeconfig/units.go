@@ -165,7 +165,7 @@ func mayBeSetByKubelet(key string) bool {
 	return true
 }
 
-// environment returns the environment of kubelet and containerd, or "" if there is nothing to set.
+// environment returns the environment of kubelet and containerd, or "" without settings.
 func environment(c ClusterSettings) string {
 	var out strings.Builder
 	set := func(name, value string) {

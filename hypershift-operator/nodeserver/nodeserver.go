@@ -26,7 +26,7 @@ import (
 // Interval is the retry interval for objects that are not watched.
 const Interval = 15 * time.Second
 
-// Resolve sets the address of the API server and the certificate authorities of a node. It waits for what does not exist yet.
+// Resolve sets the address of the API server and the certificate authorities of a node. It waits for inputs that do not exist yet.
 func Resolve(ctx context.Context, reader client.Reader, hcp *hyperv1.HostedControlPlane, node *nodeconfig.Machine) error {
 	if problem := hcp.Unreadable(); problem != "" {
 		return reconcile.Wait(Interval, hyperv1.UnreadableReason, "HostedControlPlane %s cannot be read: %s", hcp.Name, problem)

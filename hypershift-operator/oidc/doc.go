@@ -1,4 +1,4 @@
-// Package oidc publishes what AWS needs to verify the tokens of a hosted cluster:
+// Package oidc publishes the documents with which AWS verifies a hosted cluster's tokens:
 // the discovery document and the public keys of its issuer, in a bucket of the
 // installation.
 //

@@ -43,7 +43,7 @@ func NewPublisher(bucket *oidcdocs.Bucket, clock clock.PassiveClock, maxAge time
 	return &Publisher{bucket: bucket, maxAge: maxAge, observed: cache.NewKeyed[types.UID, map[string][]byte](clock, maxObserved)}
 }
 
-// An Issuer is what the Publisher needs to know of a hosted cluster.
+// An Issuer holds the facts about a hosted cluster that the Publisher needs.
 type Issuer struct {
 	UID          types.UID
 	URL, InfraID string
@@ -169,7 +169,7 @@ func (p *Publisher) Remove(ctx context.Context, i Issuer) error {
 	return p.bucket.Remove(ctx, emptySite(i))
 }
 
-// Forget drops what was observed of a cluster.
+// Forget drops the observations about a cluster.
 func (p *Publisher) Forget(uid types.UID) { p.observed.Forget(uid) }
 
 // emptySite names the documents of a cluster without their contents.

@@ -26,8 +26,7 @@ type SigningKeys struct {
 	Generate func() (private, public []byte, err error)
 }
 
-// Get returns the Secret with the cluster's key pair: the user's, the one that
-// exists, or a new one.
+// Get returns the Secret with the cluster's key pair: the user's key pair, the existing one, or a new one.
 func (k SigningKeys) Get(ctx context.Context, spec *hyperv1.HostedClusterSpec, plane controlplane.Namespace, objects *userobjects.Reader) (*corev1.Secret, error) {
 	data, err := k.get(ctx, spec, plane, objects)
 	if err != nil {

@@ -2,7 +2,7 @@ package operator
 
 import "strings"
 
-// variables are those of the environment by their names.
+// variables returns the environment variables by their names.
 func variables(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, v := range environ {

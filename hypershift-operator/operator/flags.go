@@ -93,7 +93,7 @@ func Parse(name string, args, environ []string) (Options, error) {
 	return o, o.check()
 }
 
-// parseList parses what commas separate.
+// parseList parses a comma-separated list.
 func parseList[T any](text string, parse func(string) (T, error)) ([]T, error) {
 	var list []T
 	for part := range strings.SplitSeq(text, ",") {

@@ -1,5 +1,4 @@
-// Package operator puts the hypershift-operator together: its manager, what it
-// keeps in memory, its sessions with AWS, its controllers.
+// Package operator puts the hypershift-operator together: its manager, its cache, its sessions with AWS, its controllers.
 package operator
 
 import (
@@ -118,7 +117,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options, deps Dependencies)
 	)
 }
 
-// serve sets what the manager serves, and at which addresses.
+// serve sets the manager's servers and their addresses.
 func serve(manager *ctrl.Options, opts Options) {
 	manager.Metrics, manager.HealthProbeBindAddress = metricsOptions(opts.MetricsAddr), opts.HealthAddr
 	if opts.Profiling {
@@ -169,8 +168,8 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// cacheOptions keep everything out of memory that is not ours. What belongs to
-// the user, and what only might be ours, is read from the API server.
+// cacheOptions keep everything out of memory that is not ours. Objects of users, and objects that only might be ours, are read from the API
+// server.
 func cacheOptions() cache.Options {
 	ours := cache.ByObject{Label: hostedcluster.AppliedObjects()}
 	controlPlanes, err := labels.NewRequirement(hyperv1.ControlPlaneNamespaceLabel, selection.Exists, nil)
@@ -212,7 +211,7 @@ func cacheOptions() cache.Options {
 	return options
 }
 
-// lean removes what other programs write for themselves: managed fields, and the copy of a whole object that kubectl
+// lean removes metadata that other programs write for themselves: managed fields, and the copy of a whole object that kubectl
 // keeps in an annotation. It shares the values that the objects of many clusters have in common, which is most of them.
 func lean() toolscache.TransformFunc {
 	strip, shared := cache.TransformStripManagedFields(), dedup.NewShared()

@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
-// Options are what can be chosen when the operator starts.
+// Options are the operator's settings at its start.
 type Options struct {
 	Namespace   string
 	MetricsAddr string
@@ -42,8 +42,8 @@ type Options struct {
 
 	// PrivateAWS allows private clusters on AWS.
 	PrivateAWS bool
-	// Region is where endpoint services are made: that of the load balancers of
-	// the management cluster. From the environment, as for every AWS program.
+	// Region is where endpoint services are created: the region of the management cluster's load balancers. From the environment, as for
+	// every AWS program.
 	Region string
 
 	OIDC OIDC
@@ -52,7 +52,7 @@ type Options struct {
 	// of control planes.
 	Egress []corev1.EnvVar
 
-	// CheckLoadBalancers has the control-plane-operators check API servers by their load balancers.
+	// CheckLoadBalancers lets the control-plane-operators check API servers through their load balancers.
 	CheckLoadBalancers bool
 	// LoadBalancers configures the Services of type LoadBalancer of control planes.
 	LoadBalancers loadbalancers.Settings
@@ -65,7 +65,7 @@ type Options struct {
 	// Limits of one control plane.
 	Limits limits.Limits
 	// ManagementAPIEndpoints and BlockedCIDRs are not reachable from pods of control
-	// planes, in addition to what the operator discovers.
+	// planes, in addition to the addresses that the operator discovers.
 	ManagementAPIEndpoints []netip.AddrPort
 	BlockedCIDRs           []netip.Prefix
 
@@ -83,9 +83,9 @@ type Options struct {
 // OIDC names the bucket for OIDC documents; all empty for none.
 type OIDC struct{ Bucket, Region, Credentials string }
 
-// Dependencies are what an operator gets from the process in which it runs.
+// Dependencies are an operator's inputs from the process in which it runs.
 type Dependencies struct {
-	// Manager has the options of the manager that belong to the process: the constructor of clients, and whether the names of
+	// Manager holds the manager options that belong to the process: the constructor of clients, and whether the names of
 	// controllers are unique. New sets all others.
 	Manager ctrl.Options
 	// Releases resolves release images, with one cache for all controllers.

@@ -42,7 +42,7 @@ func metadataCache(mgr ctrl.Manager, selector labels.Selector) (cache.Cache, err
 	return c, mgr.Add(c)
 }
 
-// nameAndVersion is what has to be known to tell of a change.
+// nameAndVersion reduces an object to the fields that identify a change.
 func nameAndVersion(obj any) (any, error) {
 	m, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {

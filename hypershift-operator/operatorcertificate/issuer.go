@@ -48,7 +48,7 @@ func (i *Issuer) Start(ctx context.Context) error {
 	}
 }
 
-// Ensure makes what is missing or due, and returns the data of the Secret: the certificate,
+// Ensure issues missing or due certificates, and returns the data of the Secret: the certificate,
 // its key, and the authority under pki.TrustKey. Replicas of the operator may do it at the same time.
 func (i *Issuer) Ensure(ctx context.Context) (data map[string][]byte, err error) {
 	again := func(err error) bool { return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) }
@@ -103,7 +103,7 @@ func (i *Issuer) leaf(ctx context.Context, signer *pki.Signer) (map[string][]byt
 	return leaf.Data(signer.Trust()), i.write(ctx, secret, leaf.Data(signer.Trust()))
 }
 
-// get returns an empty Secret if there is none.
+// get returns an empty Secret if it does not exist.
 func (i *Issuer) get(ctx context.Context, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: i.Namespace, Name: name}}
 	if err := i.Reader.Get(ctx, client.ObjectKeyFromObject(secret), secret); client.IgnoreNotFound(err) != nil {

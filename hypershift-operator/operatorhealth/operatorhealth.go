@@ -1,5 +1,5 @@
-// Package operatorhealth finds out why a control-plane-operator does not run. While
-// it does not, what it has reported may no longer be true.
+// Package operatorhealth finds out why a control-plane-operator does not run. While it does not run, its earlier reports may no longer be
+// true.
 package operatorhealth
 
 import (
@@ -22,20 +22,19 @@ import (
 // be replaced, to move to another node, before its conditions become Unknown.
 const startTimeout = 2 * time.Minute
 
-// The intervals of checks of the pods of one that does not run, which are not
-// watched: startingInterval while it may still be starting, stoppedInterval after
-// that.
+// The intervals between checks of a stopped control-plane-operator's pods, which are not watched:
+// startingInterval while it may still be starting, stoppedInterval after that.
 const (
 	startingInterval = 10 * time.Second
 	stoppedInterval  = 30 * time.Second
 )
 
-// Facts are what is known of a control-plane-operator.
+// Facts are the facts about a control-plane-operator.
 type Facts struct {
 	Plane controlplane.Namespace
-	// Deployment is nil if there is none.
+	// Deployment is nil if it does not exist.
 	Deployment *appsv1.Deployment
-	// ControlPlane is what it manages; nil if there is none, and it need not run.
+	// ControlPlane is its HostedControlPlane; nil if it does not exist, and the operator need not run.
 	ControlPlane *hyperv1.HostedControlPlane
 	// ClusterAvailable is whether the HostedCluster is Available.
 	ClusterAvailable bool
@@ -113,7 +112,7 @@ func podProblem(ctx context.Context, reader client.Reader, d *appsv1.Deployment)
 	}
 	for i := range pods.Items {
 		if !pods.Items[i].DeletionTimestamp.IsZero() {
-			continue // how it ends is not why there is none
+			continue // how a pod ends does not explain why none is available
 		}
 		if problem := component.PodProblem(&pods.Items[i]); problem != "" {
 			return problem, nil

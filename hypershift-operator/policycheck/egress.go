@@ -49,8 +49,7 @@ func (c *Checker) leaves(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// outgoing are the policies about what leaves this pod, none if it or one of them is
-// new: networks program policies after a pod has started.
+// outgoing returns this pod's egress policies, none if the pod or a policy is new: networks program policies after a pod has started.
 func (c *Checker) outgoing(ctx context.Context) ([]networkingv1.NetworkPolicy, error) {
 	var policies networkingv1.NetworkPolicyList
 	if err := c.Reader.List(ctx, &policies, client.InNamespace(c.Namespace)); err != nil {
@@ -110,7 +109,7 @@ func opens(ports []networkingv1.NetworkPolicyPort) bool {
 	})
 }
 
-// contains is whether the block has the address, or cannot be read.
+// contains reports whether the block contains the address, or cannot be read.
 func contains(block *networkingv1.IPBlock, addr netip.Addr) bool {
 	in := func(cidr string) bool {
 		prefix, err := netip.ParsePrefix(cidr)

@@ -1,6 +1,6 @@
 // Package policycheck determines whether the management cluster enforces
-// NetworkPolicies. Nothing reports it, and everything works where they are not
-// enforced, so that the only evidence is a connection that a policy forbids.
+// NetworkPolicies. No API reports it, and everything works where they are not enforced, so that the
+// only evidence is a connection that a policy forbids.
 //
 //	► a few control planes, at random
 //	► a pod of each with both ports open: the kubelet's probes show it
@@ -10,7 +10,7 @@
 // Only both together are evidence. Egress is tested as well, from the pod of the
 // operator to the services that would give it the identity of its node, where its
 // policies forbid that (egress.go). An accepted connection shows that egress is not
-// enforced; a failed one shows nothing.
+// enforced; a failed one is no evidence.
 //
 // It makes a handful of connections every ten minutes, however many control planes
 // there are, and needs no pod of its own.
@@ -60,14 +60,13 @@ var published = map[string]string{names.KubeAPIServer: "client", names.PrivateRo
 
 const healthPort = "health"
 
-// Options are what a Checker is made of.
+// Options configure a Checker.
 type Options struct {
 	// Client reads namespaces through the cache, Reader pods and policies from the
 	// API server.
 	Client, Reader client.Reader
 	Clock          clock.WithTicker
-	// Pod is the address of this pod, in Namespace. Without it nothing is tried that
-	// leaves the pod.
+	// Pod is the address of this pod, in Namespace. Without it egress is not tested.
 	Pod       netip.Addr
 	Namespace string
 	// Dial opens a connection from this pod and closes it.
@@ -83,7 +82,7 @@ type Checker struct {
 	result atomic.Value // metav1.ConditionStatus
 }
 
-// New returns a Checker to which nothing is known yet.
+// New returns a Checker without a result.
 func New(o Options) *Checker {
 	return &Checker{Options: o, Changed: make(chan event.GenericEvent, 1)}
 }
@@ -125,8 +124,7 @@ func (c *Checker) Start(ctx context.Context) error {
 	}
 }
 
-// update checks once. A result stays until there is another one: that nothing could
-// be tried is no news about the network.
+// update checks once. A result stays until the next result: a check without a possible connection is no news about the network.
 func (c *Checker) update(ctx context.Context) {
 	status, err := c.check(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -205,8 +203,7 @@ func publishing() labels.Selector {
 	return labels.NewSelector().Add(*in)
 }
 
-// ports are the addresses of the port that is open to everybody and of the one that
-// is for the kubelet, empty unless both listen.
+// ports returns the addresses of the published port and of the port for the kubelet, empty unless both listen.
 func (c *Checker) ports(pod *corev1.Pod) (open, closed string) {
 	if pod.Spec.HostNetwork || pod.Status.PodIP == "" || !pod.DeletionTimestamp.IsZero() || c.Clock.Since(pod.CreationTimestamp.Time) < settled || !ready(pod) {
 		return "", ""

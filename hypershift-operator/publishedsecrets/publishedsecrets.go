@@ -34,10 +34,9 @@ var published = []struct {
 	suffix string
 	// key is the key of the value in the user's Secret.
 	key string
-	// from returns the name of the Secret of the control plane and the key; the name
-	// is empty while there is none.
+	// from returns the name of the Secret of the control plane and the key; the name is empty while the Secret does not exist.
 	from func(*hyperv1.HostedControlPlane) (name, key string)
-	// wanted reports whether a cluster has the Secret, or may have it.
+	// wanted reports whether a cluster publishes the Secret, or may publish it.
 	wanted func(*hyperv1.HostedCluster) bool
 	// to is the field of the status that names the user's Secret.
 	to func(*hyperv1.HostedClusterStatus) **corev1.LocalObjectReference
@@ -169,8 +168,8 @@ func (p Publisher) read(ctx context.Context, from client.ObjectKey, key string) 
 }
 
 // Conflicts finds other clusters that need a Secret of the same name: a with a custom
-// kubeconfig and a-custom both need a-custom-admin-kubeconfig. The cluster that has
-// the Secret keeps it; while there is none, the older one gets it.
+// kubeconfig and a-custom both need a-custom-admin-kubeconfig. The cluster that owns the Secret keeps
+// it; while the Secret does not exist, the older cluster gets it.
 func (p Publisher) Conflicts(ctx context.Context, hc *hyperv1.HostedCluster) (field.ErrorList, error) {
 	var errs field.ErrorList
 	for _, id := range IndexValues(hc) {
@@ -186,8 +185,7 @@ func (p Publisher) Conflicts(ctx context.Context, hc *hyperv1.HostedCluster) (fi
 	return errs, nil
 }
 
-// conflictingCluster returns the other cluster to which the Secret belongs, empty if
-// there is none.
+// conflictingCluster returns the other cluster to which the Secret belongs, empty without a conflict.
 func (p Publisher) conflictingCluster(ctx context.Context, hc *hyperv1.HostedCluster, id string) (string, error) {
 	var list hyperv1.HostedClusterList
 	if err := p.Client.List(ctx, &list, client.MatchingFields{Index: id}); err != nil {

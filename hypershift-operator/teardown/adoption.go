@@ -29,10 +29,10 @@ type Adopted struct {
 	Save func(context.Context) error
 }
 
-// FindAdopted finds the control plane of a HostedCluster of that name which is gone:
-// its user removed the finalizer, or deleted it in the moment in which it got the
-// finalizer (see reconcile.Delete). hc becomes that HostedCluster, as one that is
-// being deleted. The result is nil if there is no such control plane.
+// FindAdopted finds the control plane of a deleted HostedCluster of that name: its user removed the
+// finalizer, or deleted it in the moment in which it got the finalizer (see reconcile.Delete). hc
+// becomes that HostedCluster, in the state of being deleted. The result is nil if there is no such
+// control plane.
 func (m *Manager) FindAdopted(ctx context.Context, hc *hyperv1.HostedCluster) (*Adopted, error) {
 	plane := controlplane.NamespaceOf(hc)
 	cached, err := getCluster(ctx, m.Client, plane.Cluster)
@@ -74,14 +74,13 @@ func getCluster(ctx context.Context, c client.Reader, key client.ObjectKey) (*hy
 }
 
 // IsOrphaned reports whether the namespace was created for a cluster of that name,
-// and not for hc, which is nil if there is none.
+// and not for hc, which is nil if it does not exist.
 func IsOrphaned(key client.ObjectKey, hc *hyperv1.HostedCluster, ns *corev1.Namespace) bool {
 	uid := ns.Labels[hyperv1.HostedClusterUIDLabel]
 	return uid != "" && ns.Annotations[hyperv1.HostedClusterAnnotation] == key.String() && (hc == nil || !controlplane.Owns(hc, ns))
 }
 
-// AdoptedDetail returns what the deletion of an adopted cluster waits for, as the end
-// of a sentence.
+// AdoptedDetail returns the wait of an adopted cluster's deletion, as the end of a sentence.
 func AdoptedDetail(ns *corev1.Namespace) string {
 	rec, err := recordOn(ns)
 	if err != nil || rec.Lost == nil {
@@ -125,7 +124,7 @@ func (m *Manager) restore(ctx context.Context, hc *hyperv1.HostedCluster, plane 
 	return save, save(ctx)
 }
 
-// restoreSpec restores what a deletion needs of the spec. The tenant's operator may
+// restoreSpec restores the spec fields that a deletion needs. The tenant's operator may
 // write the HostedControlPlane, so that its infraID and the names of the user's
 // Secrets are not used.
 func restoreSpec(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) {
@@ -141,8 +140,8 @@ func restoreSpec(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) {
 }
 
 // RecordAnnotation is on the namespace of a control plane, which the tenant's
-// operator cannot write: what it takes to delete the rest if the HostedCluster is
-// gone.
+// operator cannot write: the facts that are needed to delete the rest after the HostedCluster is
+// deleted.
 const RecordAnnotation = "hypershift.openshift.io/hosted-cluster-record"
 
 type record struct {
@@ -166,7 +165,7 @@ func (m *Manager) Record(hc *hyperv1.HostedCluster) string {
 	return string(text)
 }
 
-// recordOn returns the record on a namespace, empty if there is none.
+// recordOn returns the record on a namespace, empty if it does not exist.
 func recordOn(ns *corev1.Namespace) (record, error) {
 	var rec record
 	text, ok := ns.Annotations[RecordAnnotation]
@@ -180,7 +179,7 @@ func recordOn(ns *corev1.Namespace) (record, error) {
 }
 
 // saveOn returns a function that writes an adopted cluster with its status to its
-// namespace, unless the namespace has the same already.
+// namespace, unless the namespace already contains it.
 func (m *Manager) saveOn(ns *corev1.Namespace, rec record, hc *hyperv1.HostedCluster) func(context.Context) error {
 	before := []byte(ns.Annotations[RecordAnnotation])
 	return func(ctx context.Context) error {

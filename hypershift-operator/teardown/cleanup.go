@@ -24,8 +24,8 @@ const (
 )
 
 // cleanUpWithNodes waits for the hosted cluster to delete the cloud resources that it created while its nodes run: the
-// controllers of volumes, and some of load balancers, run on them. Without an API server there is nothing to wait for;
-// machines are deleted without it.
+// controllers of volumes, and some of load balancers, run on them. Without an API server it does not wait; machines
+// are deleted without it.
 func (m *Manager) cleanUpWithNodes(ctx context.Context, c *Cluster) error {
 	if c.ControlPlane == nil || !meta.IsStatusConditionTrue(c.ControlPlane.Status.Conditions, hyperv1.KubeAPIServerAvailable) {
 		return nil
@@ -34,8 +34,8 @@ func (m *Manager) cleanUpWithNodes(ctx context.Context, c *Cluster) error {
 }
 
 // awaitCleanup waits until the hosted cluster has deleted the cloud resources that it created, unless the user wants to
-// keep them. It needs its API server for that; if that never ran, there are none. The wait is limited, and what remains
-// is reported. It does not wait for resources that nothing deletes.
+// keep them. It needs its API server for that; if that never ran, there are no such resources. The wait is limited, and
+// remaining resources are reported. It does not wait for resources that no controller deletes.
 func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	hc, hcp := c.HostedCluster, c.ControlPlane
 	if hcp == nil || !hcp.DeletionTimestamp.IsZero() || hcp.Spec.Platform.Type != hyperv1.AWSPlatform || !hcp.Status.Initialized {
@@ -81,8 +81,8 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 		With(reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "%s", message))
 }
 
-// keepsCloudResources reports whether the user wants to keep them. The HostedControlPlane has the annotation of a
-// HostedCluster that is gone.
+// keepsCloudResources reports whether the user wants to keep them. The HostedControlPlane keeps the annotation of
+// a deleted HostedCluster.
 func keepsCloudResources(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) bool {
 	const annotation = hyperv1.CleanupCloudResourcesAnnotation
 	remove, err := strconv.ParseBool(cmp.Or(hc.Annotations[annotation], hcp.Annotations[annotation]))

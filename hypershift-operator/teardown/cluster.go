@@ -17,21 +17,20 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operatorhealth"
 )
 
-// A Cluster is what one reconcile knows of a cluster that is being deleted, or that
-// has a namespace that is being deleted.
+// A Cluster holds the facts of one reconcile about a cluster that is being deleted, or with a namespace that is being deleted.
 type Cluster struct {
 	// HostedCluster gets its status changed, and its finalizer removed.
 	HostedCluster *hyperv1.HostedCluster
 	Plane         controlplane.Namespace
-	// Namespace is nil if there is none, or if it belongs to something else.
+	// Namespace is nil if it does not exist, or if it belongs to something else.
 	Namespace *corev1.Namespace
-	// ControlPlane is nil if there is none.
+	// ControlPlane is nil if it does not exist.
 	ControlPlane *hyperv1.HostedControlPlane
 	Endpoints    []hyperv1.AWSEndpointService
 	NodePools    []hyperv1.NodePool
 	// Machines is the cluster as Cluster API has it.
 	Machines clusterapi.Cluster
-	// Operator is the Deployment of the control-plane-operator, nil if there is none.
+	// Operator is the Deployment of the control-plane-operator, nil if it does not exist.
 	// OperatorProblem is why it does not run, empty if it does.
 	Operator        *appsv1.Deployment
 	OperatorProblem string
@@ -39,8 +38,8 @@ type Cluster struct {
 	// zero if it does not.
 	IdentityRejectedSince time.Time
 
-	// OperatorRequirements are what the control-plane-operator needs to run, in this
-	// order, and the control-plane-operator itself.
+	// OperatorRequirements are the objects that the control-plane-operator needs to run, in this order, and the control-plane-operator
+	// itself.
 	OperatorRequirements []Requirement
 	// RunMachineControllers runs Cluster API and its provider.
 	RunMachineControllers func(context.Context) error
@@ -63,7 +62,7 @@ type Requirement struct {
 	Ensure func(context.Context) error
 }
 
-// defaultOrphanAfter is time to repair what was deleted or misconfigured: an OIDC
+// defaultOrphanAfter is time to repair a deletion or a misconfiguration: an OIDC
 // provider, a trust policy, a flag of this operator.
 const defaultOrphanAfter = 10 * time.Minute
 
@@ -80,14 +79,13 @@ func duration(obj client.Object, annotation string, otherwise time.Duration) tim
 	return d
 }
 
-// namespaceTerminating reports whether the namespace is being deleted: nothing can be
-// created in it, and everything in it is being deleted.
+// namespaceTerminating reports whether the namespace is being deleted: no object can be created in it, and everything in it is being
+// deleted.
 func (c *Cluster) namespaceTerminating() bool {
 	return c.Namespace != nil && !c.Namespace.DeletionTimestamp.IsZero()
 }
 
-// needsOperator reports whether an object has a finalizer of the
-// control-plane-operator.
+// needsOperator reports whether an object carries a finalizer of the control-plane-operator.
 func (c *Cluster) needsOperator() bool {
 	finalizers := []string{hyperv1.HostedClusterFinalizer, hyperv1.ControlPlaneComponentsFinalizer, hyperv1.ControlPlaneOperatorFinalizer}
 	return c.ControlPlane != nil && slices.ContainsFunc(c.ControlPlane.Finalizers, func(f string) bool { return slices.Contains(finalizers, f) }) ||
@@ -107,8 +105,7 @@ func (c *Cluster) isOverdue(since, now time.Time) bool {
 	return now.Sub(since) >= c.orphanAfter()
 }
 
-// unrecoverable returns why nothing will ever delete what the control-plane-operator
-// created; empty as long as that is not certain.
+// unrecoverable returns why no program will ever delete the control-plane-operator's resources; empty as long as that is not certain.
 func (c *Cluster) unrecoverable(now time.Time) string {
 	switch {
 	case c.namespaceLost(now):
@@ -119,8 +116,8 @@ func (c *Cluster) unrecoverable(now time.Time) string {
 	return ""
 }
 
-// namespaceLost is true when a user has deleted the namespace with the
-// control-plane-operator in it: nothing can be created in it any more.
+// namespaceLost is true when a user has deleted the namespace with the control-plane-operator in it: no object can be created in it any
+// more.
 func (c *Cluster) namespaceLost(now time.Time) bool {
 	return c.namespaceTerminating() && !operatorhealth.IsAvailable(c.Operator) && c.isOverdue(c.Namespace.DeletionTimestamp.Time, now)
 }

@@ -27,7 +27,7 @@ func (m *Manager) removeDocuments(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// orphanDocuments waits for an operator that has the bucket, for a limited time.
+// orphanDocuments waits for an operator with the bucket, for a limited time.
 func (m *Manager) orphanDocuments(ctx context.Context, c *Cluster, issuer oidc.Issuer) error {
 	st, now := &c.HostedCluster.Status, m.Clock.Now()
 	if c.isOverdue(waitingSince(st, hyperv1.WaitForOIDCBucket, now), now) {

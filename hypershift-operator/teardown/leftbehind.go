@@ -79,7 +79,7 @@ func dropTakenOver(st *hyperv1.HostedClusterStatus, hcp *hyperv1.HostedControlPl
 	st.LeftBehind = slices.DeleteFunc(st.LeftBehind, func(r hyperv1.LeftBehindResource) bool { return describeResource(r) == describeResource(*group) })
 	if dropped > len(st.LeftBehind) && len(st.LeftBehind) == 0 {
 		st.LeftBehind = nil
-		meta.RemoveStatusCondition(&st.Conditions, hyperv1.CloudResourcesDestroyed) // it has the old list
+		meta.RemoveStatusCondition(&st.Conditions, hyperv1.CloudResourcesDestroyed) // it contains the old list
 	}
 }
 

@@ -41,8 +41,8 @@ func (m *Manager) AwaitNamespace(ctx context.Context, c *Cluster) error {
 }
 
 // orphanEndpoint removes the control-plane-operator's finalizer from an
-// AWSEndpointService when no operator can delete its resources any more. It records
-// what remains in the customer's account, with ids.
+// AWSEndpointService when no operator can delete its resources any more. It records the remaining
+// resources in the customer's account, with ids.
 func (m *Manager) orphanEndpoint(ctx context.Context, c *Cluster, es *hyperv1.AWSEndpointService) error {
 	if es.DeletionTimestamp.IsZero() || !hasOperatorFinalizer(es) {
 		return nil
@@ -61,8 +61,8 @@ func (m *Manager) orphanEndpoint(ctx context.Context, c *Cluster, es *hyperv1.AW
 }
 
 // orphanControlPlane removes the finalizers of a HostedControlPlane if its operator
-// cannot run again. The namespace is deleted with what they protect: Services,
-// Routes and pods.
+// cannot run again. The namespace is deleted with the objects that they protect: Services, Routes and
+// pods.
 func (m *Manager) orphanControlPlane(ctx context.Context, c *Cluster) error {
 	if c.ControlPlane == nil || c.ControlPlane.DeletionTimestamp.IsZero() {
 		return nil

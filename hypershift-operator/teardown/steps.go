@@ -39,10 +39,10 @@ type Manager struct {
 }
 
 // deletionInterval is the interval of checks during a deletion. Most objects are
-// watched; it is for those of which no watch reports the end.
+// watched; it is for objects without a watch that reports their end.
 const deletionInterval = 30 * time.Second
 
-// Steps are those of a deletion, in their order.
+// Steps returns the steps of a deletion, in their order.
 func (m *Manager) Steps() []reconcile.Step[*Cluster] {
 	return []reconcile.Step[*Cluster]{
 		{Name: "requirements of the control-plane-operator", Run: m.retainOperator},
@@ -88,7 +88,7 @@ func (m *Manager) deleteEndpoints(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// endpointDetail returns what an AWSEndpointService reports during its deletion,
+// endpointDetail returns the report of an AWSEndpointService during its deletion,
 // unless no operator is able to continue it.
 func endpointDetail(es *hyperv1.AWSEndpointService, endpointServices bool) string {
 	condition := hyperv1.AWSEndpointServiceAvailable
@@ -127,7 +127,7 @@ func remainingDetail(hcp *hyperv1.HostedControlPlane) string {
 	return " (" + c.Message + ")"
 }
 
-// stopOperator stops the control-plane-operator, for which nothing is left to do. The namespace is deleted several seconds
+// stopOperator stops the control-plane-operator, which has completed its work. The namespace is deleted several seconds
 // later. If it had pods then, Kubernetes would continue its deletion only after half of their grace period.
 func (m *Manager) stopOperator(ctx context.Context, c *Cluster) error {
 	if c.Namespace == nil || c.namespaceTerminating() || c.Operator == nil {
@@ -161,7 +161,7 @@ func (m *Manager) delete(ctx context.Context, obj client.Object) error {
 	return reconcile.Delete(ctx, m.Client, obj)
 }
 
-// waitGracePeriod keeps the object for users who want to read its final state.
+// waitGracePeriod keeps the object so that users can read its final state.
 func (m *Manager) waitGracePeriod(_ context.Context, c *Cluster) error {
 	period := duration(c.HostedCluster, hyperv1.DestroyGracePeriodAnnotation, 0)
 	if period == 0 {

@@ -54,8 +54,7 @@ func (m *Manager) deleteMachines(ctx context.Context, c *Cluster) error {
 	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for %s to go%s", strings.Join(machines, ", "), c.retainMachineControllers(ctx))
 }
 
-// orphanMachines removes the finalizers of machines that nothing can delete any
-// more, and records their instances.
+// orphanMachines removes the finalizers of machines that no controller can delete any more, and records their instances.
 func (m *Manager) orphanMachines(ctx context.Context, c *Cluster) error {
 	now := m.Clock.Now()
 	why := c.unrecoverable(now)

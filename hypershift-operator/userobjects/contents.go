@@ -64,8 +64,7 @@ func validateSSHKey(text []byte) error {
 	return nil
 }
 
-// validateKubeconfig rejects what would run a program or read a file in the
-// container of kube-apiserver, and a server without TLS.
+// validateKubeconfig rejects settings that would run a program or read a file in the container of kube-apiserver, and a server without TLS.
 func validateKubeconfig(text []byte) error {
 	config, err := kubeconfig.Config(text)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 )
 
 // Copies returns the copies that the control plane needs. A source that is missing
-// or invalid leaves the last valid copy, so that what runs is not interrupted;
+// or invalid leaves the last valid copy, so that running programs are not interrupted;
 // fault, nil without one, reports it. inUse is the encryption of the Secrets in etcd.
 func (r *Reader) Copies(ctx context.Context, hc *hyperv1.HostedCluster, inUse *hyperv1.SecretEncryptionRecord) (copies []client.Object, fault *reconcile.Waiting, err error) {
 	var reason string
@@ -77,7 +77,7 @@ func (r *Reader) TrustHash(ctx context.Context, spec *hyperv1.HostedClusterSpec)
 }
 
 // readOrCopy returns the data that the copy must have, nil for none, and the name
-// of the source. When the source has a fault, that is the data of the last copy.
+// of the source. When the source is faulty, that is the data of the last copy.
 func (r *Reader) readOrCopy(ctx context.Context, ref Reference) (data map[string][]byte, source string, fault *reconcile.Waiting, err error) {
 	data, err = r.Read(ctx, ref)
 	if errors.As(err, &fault) {
@@ -182,7 +182,7 @@ func (r *Reader) CheckEncryptionKeys(ctx context.Context, hc *hyperv1.HostedClus
 }
 
 // CheckActiveContents reports invalid contents that a program of the control plane
-// acts on. tolerated are those of which there is a valid copy: it stays in use.
+// acts on. tolerated are the contents with a valid copy, which stays in use.
 func (r *Reader) CheckActiveContents(ctx context.Context, hc *hyperv1.HostedCluster) (rejected, tolerated field.ErrorList, err error) {
 	for _, ref := range References(hc) {
 		if !ref.active {

@@ -36,11 +36,9 @@ type Reference struct {
 	Keys []string
 	// validate checks the values of the keys; nil accepts all.
 	validate func(map[string][]byte) error
-	// fixed is the name of the copy, if components expect one; then the copy has
-	// the required keys only.
+	// fixed is the name of the copy, if components expect one; then the copy contains only the required keys.
 	fixed string
-	// active contents change what a program of the control plane does: a fault in
-	// them is a fault of the configuration.
+	// active contents change the behaviour of a control plane program: a fault in them is a fault of the configuration.
 	active bool
 	// required objects block the creation of everything else while they are invalid.
 	required bool
@@ -48,7 +46,7 @@ type Reference struct {
 
 func (r Reference) path() *fieldpath.Path { return fieldpath.NewPath(r.Field) }
 
-// copyPrefix separates the names of copies from those of the operators' objects.
+// copyPrefix separates the names of copies from the names of the operators' objects.
 const copyPrefix = "copied-"
 
 // CopyName returns the name of the copy in the namespace of the control plane.
@@ -73,7 +71,7 @@ const (
 	AuditWebhookKey  = "webhook-kubeconfig"
 	TrustBundleKey   = "ca-bundle.crt"
 	EncryptionKeyKey = "key"
-	// SigningKeyKey and OldPublicKeyKey are those of spec.serviceAccountSigningKey.
+	// SigningKeyKey and OldPublicKeyKey are the keys of spec.serviceAccountSigningKey.
 	SigningKeyKey   = "key"
 	OldPublicKeyKey = "old-key.pub"
 	// The keys of the client Secret of an unmanaged etcd.

@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
 	// Reader reads Secrets and ConfigMaps that are not cached.
@@ -80,7 +80,7 @@ func (r *Reconciler) controller() *Controller {
 		},
 		Status: summarize,
 		Classify: reconcile.Classifier{
-			// The only errors are those of the API server, which are no evidence about the machine.
+			// The only errors come from the API server, and are no evidence about the machine.
 			Transient: func(error) bool { return true },
 			Reason:    func(error) string { return hyperv1.ReconciliationErrorReason },
 			Message:   func(err error) string { return err.Error() },
@@ -91,28 +91,28 @@ func (r *Reconciler) controller() *Controller {
 	}
 }
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	nb *hyperv1.NodeBootstrap
-	// hcp is nil if there is none.
+	// hcp is nil if it does not exist.
 	hcp *hyperv1.HostedControlPlane
-	// paused is true if nothing may be changed, for pauseLeft if that is not 0.
+	// paused is true if objects may not be changed, for pauseLeft if that is not 0.
 	paused    bool
 	pauseLeft time.Duration
 
 	// machine owns the NodeBootstrap. Set by resolveMachine.
 	machine *clusterv1.Machine
-	// inputs are those of all machines of the pool, node is what only this machine has. Filled by resolveInputs and others.
+	// inputs are shared by all machines of the pool, and node is specific to this machine. Filled by resolveInputs and others.
 	inputs nodeconfig.Inputs
 	node   nodeconfig.Machine
-	// token is the newest one, to be renewed after renewal. Set by ensureToken.
+	// token is the newest token, to be renewed after renewal. Set by ensureToken.
 	token   token
 	renewal time.Duration
 }
 
 func (s *scope) deleting() bool { return !s.nb.DeletionTimestamp.IsZero() }
 
-// gather reads what a reconcile needs.
+// gather reads the facts that a reconcile needs.
 func (r *Reconciler) gather(ctx context.Context, nb *hyperv1.NodeBootstrap, _ *reconcile.Writer[*hyperv1.NodeBootstrap]) (*scope, error) {
 	s := &scope{nb: nb}
 	if s.deleting() {

@@ -10,10 +10,10 @@
 //
 //	  joined    removal of the secrets: the token is deleted, the user data emptied                userdata.go
 //	  deleting  bootstrap tokens     deleted; the garbage collector deletes the rest               token.go
-//	  deleted   what the garbage collector has not deleted yet                                     token.go
+//	  deleted   objects that the garbage collector has not deleted yet                             token.go
 //
 // Machines do not share tokens. A token lives for 30 minutes and is replaced after half of that; an instance that was started with
-// the former one has the other half to join. Each token is a Secret in the format of the hosted cluster. The
+// the former token can join during the other half. Each token is a Secret in the format of the hosted cluster. The
 // control-plane-operator copies these Secrets as they are: a token is valid while its Secret exists here.
 //
 // User data is made from the HostedControlPlane and from objects in its namespace, which the operator of the tenant may change.

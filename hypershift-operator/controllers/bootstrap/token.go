@@ -26,7 +26,7 @@ import (
 const (
 	// lifetime of a token. User data can be read on the instance, also by an attacker.
 	lifetime = 30 * time.Minute
-	// renewal is after half of the lifetime: an instance that was started just before has the other half to join.
+	// renewal is after half of the lifetime: an instance that was started just before can join during the other half.
 	renewal = lifetime / 2
 )
 

@@ -31,7 +31,7 @@ func (r *Reconciler) ensureUserData(ctx context.Context, s *scope) error {
 }
 
 // disarm removes tokens and user data of a machine that has joined. The machine does not need them any more, an
-// attacker could learn from them how machines join, and the cache would keep those of thousands of machines in memory.
+// attacker could learn from them how machines join, and the cache would keep the user data of thousands of machines in memory.
 func (r *Reconciler) disarm(ctx context.Context, s *scope) error {
 	if err := r.revoke(ctx, s.nb); err != nil {
 		return err

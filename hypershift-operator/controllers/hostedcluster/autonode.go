@@ -23,7 +23,7 @@ func (s *scope) autoNode() (spec *hyperv1.AutoNode, removed bool) {
 	return s.hcp.Spec.AutoNode, true
 }
 
-// ensureAutoNode writes what nodes on demand are made from.
+// ensureAutoNode writes the Secret from which nodes on demand are made.
 func (r *Reconciler) ensureAutoNode(ctx context.Context, s *scope) error {
 	if s.aws() == nil || s.hc.Spec.AutoNode.Karpenter() == nil {
 		return r.onDemand.Remove(ctx, s.plane)

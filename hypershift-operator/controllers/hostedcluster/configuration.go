@@ -17,7 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
-// checkConfiguration blocks on everything that cannot work, with what to change.
+// checkConfiguration blocks on everything that cannot work, and names the change that helps.
 func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 	if text := s.hc.Unreadable(); text != "" {
 		return reconcile.Block(hyperv1.UnreadableReason, "the object has values that cannot be read; write these fields again: %s", text)
@@ -49,9 +49,9 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 	return reconcile.Block(validation.Reason(errs), "%s", validation.Message(errs))
 }
 
-// checkLimits rejects what would let one tenant displace others: a priority class
-// that the installer does not allow, or too large a memory factor. A class that
-// the control plane has already stays in use, and is reported.
+// checkLimits rejects settings that would let one tenant displace others: a priority class
+// that the installer does not allow, or too large a memory factor. A class that the control plane
+// already uses stays in use, and is reported.
 func checkLimits(s *scope, l limits.Limits) field.ErrorList {
 	factor := s.hc.Annotations[hyperv1.MemoryLimitFactorAnnotation]
 	_, err := l.Factor(factor)
@@ -76,7 +76,7 @@ const (
 	hostnameIndex     = "hostname"
 )
 
-// conflicts lists what older clusters have taken already.
+// conflicts lists identifiers and names that older clusters already use.
 func (r *Reconciler) conflicts(ctx context.Context, s *scope) (field.ErrorList, error) {
 	var errs field.ErrorList
 	if id := infraid.For(s.hc, r.oidc); id != "" {
@@ -126,7 +126,7 @@ func (r *Reconciler) conflicts(ctx context.Context, s *scope) (field.ErrorList, 
 	return errs, nil
 }
 
-// olderWith returns a cluster that was there before hc and has the same value.
+// olderWith returns a cluster that existed before hc and has the same value.
 func olderWith(ctx context.Context, clusters client.Reader, hc *hyperv1.HostedCluster, by, value string) (*hyperv1.HostedCluster, error) {
 	var list hyperv1.HostedClusterList
 	if err := clusters.List(ctx, &list, client.MatchingFields{by: value}); err != nil {

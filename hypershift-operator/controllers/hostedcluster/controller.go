@@ -37,9 +37,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
-	// Client reads from the cache, which has our own objects only.
+	// Client reads from the cache, which contains only our own objects.
 	Client client.Client
 	// Reader reads the user's Secrets, and objects that may not be in the cache yet.
 	Reader client.Reader
@@ -63,8 +63,8 @@ type Options struct {
 	PrivateRegion string
 	// ControlPlaneOperatorImage is the image of the control-plane-operators.
 	ControlPlaneOperatorImage string
-	// ClusterAPIImage and CAPIProviderImage are those of Cluster API and of its
-	// AWS provider, which make the machines of clusters with node pools.
+	// ClusterAPIImage and CAPIProviderImage are the images of Cluster API and of its AWS provider, which make the machines of clusters with
+	// node pools.
 	ClusterAPIImage, CAPIProviderImage string
 	// Egress are environment variables with the endpoints of AWS and the proxy, for the programs of
 	// a control plane that call it. Empty for the usual endpoints.
@@ -113,7 +113,7 @@ type Options struct {
 	PoliciesEnforced func() metav1.ConditionStatus
 	PoliciesChanged  <-chan event.GenericEvent
 
-	// Resync is how often a cluster is reconciled although nothing has changed.
+	// Resync is how often a cluster is reconciled without a change.
 	Resync time.Duration
 	// DocumentsAge is how long published OIDC documents are not checked again.
 	DocumentsAge time.Duration
@@ -160,7 +160,7 @@ func New(o Options) reconcile.Reconciler {
 	return r.afterOrphans(r.controller())
 }
 
-// afterOrphans deletes what a HostedCluster of the same name has left behind, and then
+// afterOrphans deletes the remains of a former HostedCluster of the same name, and then
 // reconciles the HostedCluster.
 func (r *Reconciler) afterOrphans(c *Controller) reconcile.Reconciler {
 	return reconcile.Sequence(r.orphans(), c)
@@ -215,7 +215,7 @@ func (r *Reconciler) controller() *Controller {
 				return nil, err
 			}
 			s.save = status.Write
-			// The writer of the status writes only what has changed since it was created.
+			// The status writer writes only fields that have changed since it was created.
 			s.identityRejectedSince = teardown.UpdateFacts(hc, s.hcp, r.Clock.Now())
 			return s, nil
 		},
@@ -238,8 +238,8 @@ func (r *Reconciler) controller() *Controller {
 	}
 }
 
-// orphans is the controller of control planes without a HostedCluster: one that was
-// deleted although it had a finalizer. Their status is stored on their namespace.
+// orphans is the controller of control planes without a HostedCluster, because the HostedCluster was deleted although it had a finalizer.
+// Their status is stored on their namespace.
 func (r *Reconciler) orphans() *Controller {
 	deleting := r.deletion()
 	return &Controller{
@@ -282,8 +282,7 @@ func (r *Reconciler) deletion() []reconcile.Step[*scope] {
 	return steps
 }
 
-// deletionOf returns what package teardown needs to know. It is the same for all
-// steps of a reconcile.
+// deletionOf returns the facts that package teardown needs. They are the same for all steps of a reconcile.
 func (r *Reconciler) deletionOf(s *scope) *teardown.Cluster {
 	if s.deletion != nil {
 		return s.deletion
@@ -306,7 +305,7 @@ func (r *Reconciler) deletionOf(s *scope) *teardown.Cluster {
 }
 
 // noLaterThan is the end of a pause, or the time at which a control-plane-operator that
-// does not start has to be reported. Resync is for what is not watched: the user's
+// does not start has to be reported. Resync is for unwatched objects: the user's
 // Secrets, the OIDC documents.
 func noLaterThan(s *scope) time.Duration {
 	switch {
@@ -318,9 +317,9 @@ func noLaterThan(s *scope) time.Duration {
 	return min(s.pauseLeft, s.health.CheckAfter)
 }
 
-// summarize evaluates the conditions; the engine has set those of the steps already.
+// summarize evaluates the conditions; the engine has already set the steps' conditions.
 func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *reconcile.Conditions) {
-	reports := s.hcp // what it reports is about the present spec
+	reports := s.hcp // its reports are about the present spec
 	if !s.specApplied || s.health.Problem != "" {
 		reports = nil
 	}

@@ -2,7 +2,7 @@
 // control plane with everything that the control-plane-operator needs in it,
 // reports the state of the cluster, and deletes everything again.
 //
-//	live      configuration              errors, and what to change                configuration.go
+//	live      configuration              errors, and their remedy                  configuration.go
 //	          ► support by this installation                                       configuration.go
 //	          ► finalizer, identifiers                                             identifiers.go
 //	          ► namespace ►                                                        namespace.go
@@ -26,14 +26,14 @@
 //	deleting  the steps of package teardown                                        controller.go
 //
 // controller.go has these lists, scope.go gathers the facts of one reconcile, and
-// setup.go has the watches. The steps adapt the scope to packages that know neither
+// setup.go sets up the watches. The steps adapt the scope to packages that know neither
 // the scope nor the Reconciler, and that do the work:
 //
-//	validation          what is wrong with a spec
+//	validation          the faults of a spec
 //	infraid             which infraID a cluster gets, and which cluster had it before
 //	userobjects         objects of the user, and their copies
 //	controlplane        names and objects in the namespace of a control plane
-//	isolation           what a control plane may reach and use
+//	isolation           bounds on the reach and the resources of a control plane
 //	oidc                signing key and OIDC documents
 //	clusterrelease      which release a cluster runs, and has run
 //	clusterapi          objects and controllers of Cluster API

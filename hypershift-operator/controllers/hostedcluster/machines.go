@@ -17,8 +17,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureCluster presents the cluster to Cluster API. While there are no machines, nothing needs its objects, and they are
-// created when the address of the API server is known, which they contain.
+// ensureCluster presents the cluster to Cluster API. While there are no machines, its objects are not needed, and they
+// are created when the address of the API server is known, which they contain.
 func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) error {
 	if !s.workers && (s.hcp == nil || s.hcp.Status.ControlPlaneEndpoint.Host == "") {
 		return nil

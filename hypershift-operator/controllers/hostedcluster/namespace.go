@@ -16,11 +16,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureNamespace creates the control plane's namespace. It does not use one that
-// belongs to something else.
+// ensureNamespace creates the control plane's namespace. It does not use a namespace that belongs to something else.
 func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope) error {
 	if s.namespace == nil {
-		// The cache has the namespaces of control planes only.
+		// The cache contains only the namespaces of control planes.
 		ns := &corev1.Namespace{}
 		err := r.Reader.Get(ctx, client.ObjectKey{Name: s.plane.Name}, ns)
 		switch {

@@ -17,13 +17,13 @@ import (
 // value.
 const notPaused hyperv1.PausedUntil = "false"
 
-// invalidPause reports whether pausedUntil has a value that cannot be parsed. It
+// invalidPause reports whether the value of pausedUntil cannot be parsed. It
 // counts as a pause without an end.
 func (s *scope) invalidPause() bool {
 	return s.paused && s.pauseLeft == 0 && !strings.EqualFold(string(*s.hc.Spec.PausedUntil), "true")
 }
 
-// pauseControlPlane copies the pause, and nothing else of the spec.
+// pauseControlPlane copies the pause, and no other field of the spec.
 func (r *Reconciler) pauseControlPlane(ctx context.Context, s *scope) error {
 	want := ptr.Deref(s.hc.Spec.PausedUntil, notPaused)
 	if s.invalidPause() || s.hcp == nil || ptr.Deref(s.hcp.Spec.PausedUntil, notPaused) == want {

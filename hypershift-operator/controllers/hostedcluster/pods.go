@@ -9,7 +9,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
-// podSettings are those of every pod that this operator runs for the control plane.
+// podSettings returns the settings of every pod that this operator runs for the control plane.
 func (s *scope) podSettings() controlplane.PodSettings {
 	return controlplane.PodSettings{
 		Labels: s.hc.Spec.Labels, NodeSelector: s.hc.Spec.NodeSelector, Tolerations: s.hc.Spec.Tolerations,

@@ -25,20 +25,20 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// scope has the facts of one reconcile. gather sets them, except where a field names
+// scope holds the facts of one reconcile. gather sets them, except where a field names
 // a step.
 type scope struct {
 	hc *hyperv1.HostedCluster
 	// plane describes the namespace of the control plane.
 	plane controlplane.Namespace
-	// namespace is nil if there is none, or if it belongs to something else.
+	// namespace is nil if it does not exist, or if it belongs to something else.
 	namespace *corev1.Namespace
-	// hcp is the cluster's HostedControlPlane, nil if there is none.
+	// hcp is the cluster's HostedControlPlane, nil if it does not exist.
 	hcp *hyperv1.HostedControlPlane
-	// cluster is the Cluster of Cluster API, nil if there is none, or while Cluster
+	// cluster is the Cluster of Cluster API, nil if it does not exist, or while Cluster
 	// API does not run. ensureCluster sets it, too.
 	cluster *clusterv1.Cluster
-	// operator is the Deployment of the control-plane-operator, nil if there is none.
+	// operator is the Deployment of the control-plane-operator, nil if it does not exist.
 	operator *appsv1.Deployment
 	// endpoints are the AWSEndpointServices of the control plane.
 	endpoints []hyperv1.AWSEndpointService
@@ -58,13 +58,11 @@ type scope struct {
 	health operatorhealth.Health
 	// releases are those that have passed the checks. Set by checkRelease.
 	releases clusterrelease.State
-	// specApplied is true when the HostedControlPlane that gather found has the
-	// HostedCluster's spec. Set by ensureControlPlane.
+	// specApplied is true when the spec of the HostedControlPlane that gather found matches the HostedCluster's. Set by ensureControlPlane.
 	specApplied bool
-	// objects reads what the user has created for the cluster.
+	// objects reads the user's objects for the cluster.
 	objects *userobjects.Reader
-	// tolerated are errors of the configuration that block nothing, because the last
-	// valid one stays in use. Set by checkConfiguration.
+	// tolerated are configuration errors that do not block, because the last valid configuration stays in use. Set by checkConfiguration.
 	tolerated field.ErrorList
 	// identityRejectedSince is since when AWS rejects the identity of the cluster; zero
 	// if it does not.
@@ -75,7 +73,7 @@ type scope struct {
 	// save writes the status at once, for facts that must be recorded before an
 	// action.
 	save func(context.Context) error
-	// deletion is what package teardown knows of the cluster. Set by the first step
+	// deletion holds package teardown's facts about the cluster. Set by the first step
 	// that needs it.
 	deletion *teardown.Cluster
 }
@@ -83,7 +81,7 @@ type scope struct {
 func (s *scope) deleting() bool { return !s.hc.DeletionTimestamp.IsZero() }
 
 // namespaceTerminating reports whether the control plane's namespace is being
-// deleted: nothing can be created in it, and everything in it is being deleted.
+// deleted: no object can be created in it, and everything in it is being deleted.
 func (s *scope) namespaceTerminating() bool {
 	return s.namespace != nil && !s.namespace.DeletionTimestamp.IsZero()
 }
@@ -102,12 +100,12 @@ func (s *scope) machinesPaused() bool {
 	return s.paused && !s.deleting() && !slices.ContainsFunc(s.pools, func(np hyperv1.NodePool) bool { return !np.DeletionTimestamp.IsZero() })
 }
 
-// machinesCluster is what package clusterapi needs to know.
+// machinesCluster returns the facts that package clusterapi needs.
 func (s *scope) machinesCluster() clusterapi.Cluster {
 	return clusterapi.Cluster{Plane: s.plane, InfraID: s.hc.Spec.InfraID, AWS: s.aws(), Machines: s.workers, Paused: s.machinesPaused(), Object: s.cluster, ControlPlane: s.hcp}
 }
 
-// releaseCluster is what package clusterrelease needs to know.
+// releaseCluster returns the facts that package clusterrelease needs.
 func (s *scope) releaseCluster() clusterrelease.Cluster {
 	return clusterrelease.Cluster{HostedCluster: s.hc, ControlPlane: s.hcp, PullSecret: func(ctx context.Context) ([]byte, error) {
 		data, err := s.objects.Read(ctx, userobjects.PullSecretOf(&s.hc.Spec))

@@ -42,8 +42,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// byInfraID indexes an infraID before it is set: a cluster without one gets the one
-// that its issuer's URL ends in.
+// byInfraID indexes an infraID before it is set: a cluster without an infraID gets the infraID at the end of its issuer's URL.
 func byInfraID(obj client.Object) []string {
 	hc := obj.(*hyperv1.HostedCluster)
 	id := cmp.Or(hc.Spec.InfraID, oidc.ParseIssuer(hc.Spec.IssuerURL).Prefix)
@@ -164,7 +163,7 @@ var deploymentConditionsChanged = predicate.Funcs{UpdateFunc: func(e event.Updat
 }}
 
 // debounce is how long a change of a HostedControlPlane waits for more: several
-// controllers report one after the other, and most of what they report is progress.
+// controllers report one after the other, and most reports are about progress.
 const debounce = 500 * time.Millisecond
 
 // debounced combines changes within a short time into one reconcile. Creation and

@@ -75,7 +75,7 @@ func readCloudConfig(userData []byte) (*Node, error) {
 		if unit, ok := strings.CutPrefix(f.Path, unitDirectory); ok {
 			if name, _, dropin := strings.Cut(unit, ".d/"); dropin {
 				if _, defined := n.Units[name]; !defined {
-					n.Units[name] = "" // the unit itself is that of the image
+					n.Units[name] = "" // the unit itself is part of the image
 				}
 			}
 			n.Units[unit] = f.Content

@@ -18,9 +18,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A Node is what the kubelet of a machine would start with.
+// A Node holds the configuration with which a machine's kubelet would start.
 type Node struct {
-	// Server is the URL of the API server, KubeletServer the one that the kubelet uses, CA the authority to trust, Token the
+	// Server is the URL of the API server, KubeletServer the URL that the kubelet uses, CA the authority to trust, Token the
 	// bootstrap token.
 	Server, KubeletServer, Token string
 	CA                           []byte
@@ -28,14 +28,14 @@ type Node struct {
 	Taints                       []corev1.Taint
 	// Files by path, unpacked; Units and their drop-ins, as "unit" and "unit.d/drop-in".
 	Files, Units map[string]string
-	// Modes are those of the files; Enabled are the units that start with the machine, in their order.
+	// Modes are the modes of the files; Enabled are the units that start with the machine, in their order.
 	Modes   map[string]os.FileMode
 	Enabled []string
 	// SSHKeys by user.
 	SSHKeys map[string][]string
 }
 
-// Read reads user data of either format. What Ignition would refuse is an error.
+// Read reads user data of either format. Data that Ignition would refuse is an error.
 func Read(userData []byte) (*Node, error) {
 	if bytes.HasPrefix(userData, []byte("MIME-Version:")) {
 		return readCloudConfig(userData)

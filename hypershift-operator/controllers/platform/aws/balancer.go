@@ -15,10 +15,10 @@ import (
 )
 
 // checkBalancer lets an object offer the load balancer of the Service of its
-// own name and no other: the account has the load balancers of all clusters,
+// own name and no other: the account contains the load balancers of all clusters,
 // and the tenant's operator writes the spec. Only the cloud provider writes the
 // status of a Service. It is read from the API server: a cache of Services
-// would hold those of the whole management cluster.
+// would hold all Services of the management cluster.
 func (r *Reconciler) checkBalancer(ctx context.Context, s *scope) error {
 	svc, name := &corev1.Service{}, s.es.Spec.NetworkLoadBalancerName
 	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.es), svc)

@@ -14,9 +14,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// tagsAnnotation lists the keys that spec.resourceTags has had, as JSON. They are
-// ours: one that the user removes is removed from the endpoint service. Tags of
-// others stay.
+// tagsAnnotation lists the keys that spec.resourceTags has had, as JSON. They are ours: a key that the
+// user removes is removed from the endpoint service. Tags of others stay.
 const tagsAnnotation = "hypershift.openshift.io/resource-tag-keys"
 
 // A claim is our part of an AWSEndpointService outside of its status.
@@ -42,7 +41,7 @@ func (c claim) equal(o claim) bool {
 // object is not deleted without us.
 func (r *Reconciler) ensureClaim(ctx context.Context, s *scope) error {
 	if !s.known() {
-		return nil // nothing is created then: ensureService reports it
+		return nil // no endpoint service is created then: ensureService reports it
 	}
 	want, note, err := r.desiredClaim(ctx, s.es, s.hc)
 	if err != nil {
@@ -61,7 +60,7 @@ func (r *Reconciler) desiredClaim(ctx context.Context, es *hyperv1.AWSEndpointSe
 	return want, note, err
 }
 
-// desiredTagKeys adds the keys of today to those of the past.
+// desiredTagKeys adds the current keys to the past keys.
 func desiredTagKeys(es *hyperv1.AWSEndpointService) string {
 	keys := pastTagKeys(es)
 	for _, t := range es.Spec.ResourceTags {

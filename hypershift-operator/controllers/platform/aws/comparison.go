@@ -30,7 +30,7 @@ const (
 
 // comparisons decides when the services of clusters that seem cut off are compared with AWS, past the cache. The
 // control-plane-operator reports the reason, and a tenant chooses that program. So a report that comes and goes does not lead to
-// more calls than one that stays.
+// more calls than a lasting report.
 type comparisons struct {
 	clock clock.PassiveClock
 	// limit is the longest delay.
@@ -58,9 +58,9 @@ func (c *comparisons) due(uid types.UID) (bool, time.Duration) {
 	now := c.clock.Now()
 	var planned comparison
 	if known, ok := c.next.Get(uid); ok {
-		planned = known.(comparison) //nolint:forcetypeassert // the cache holds nothing else
+		planned = known.(comparison) //nolint:forcetypeassert // the cache holds only comparisons
 	}
-	if planned.at.IsZero() || now.Sub(planned.at) > c.limit { // the first one, or that of an earlier failure
+	if planned.at.IsZero() || now.Sub(planned.at) > c.limit { // the first comparison, or the first after an earlier failure
 		planned = comparison{at: now, delay: min(firstComparison, c.limit)}
 	}
 	if !planned.at.After(now) && !planned.reserved {

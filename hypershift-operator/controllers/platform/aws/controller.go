@@ -21,10 +21,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// Options are what a Reconciler needs.
+// Options configure a Reconciler.
 type Options struct {
 	Client client.Client
-	// Reader reads past the cache: what is not cached, and what must not be late.
+	// Reader reads past the cache: uncached objects, and facts that must be current.
 	Reader        client.Reader
 	Recorder      events.EventRecorder
 	Clock         clock.PassiveClock
@@ -32,7 +32,7 @@ type Options struct {
 	Services      *endpointservice.Services
 	// Caller knows the location of the two of them.
 	Caller *identity.Caller
-	// Resync is how often an object is compared with AWS although nothing has changed.
+	// Resync is how often an object is compared with AWS without a change.
 	Resync time.Duration
 }
 
@@ -90,11 +90,11 @@ func (r *Reconciler) controller() *Controller {
 	}
 }
 
-// scope is what one reconcile knows.
+// scope holds the facts of one reconcile.
 type scope struct {
 	es *hyperv1.AWSEndpointService
 	owner
-	// note is what the user should know although nothing fails. Set by ensureClaim.
+	// note is information for the user without a failure. Set by ensureClaim.
 	note string
 	// balancer is the load balancer that is offered. Set by ensureService.
 	balancer loadbalancer.LoadBalancer
@@ -102,7 +102,7 @@ type scope struct {
 	offered endpointservice.Service
 	// compareAfter is the time until the service is compared with AWS again, 0 for the usual time. Set by compare.
 	compareAfter time.Duration
-	// record is what the Namespace has. Set by deleteRecorded.
+	// record is the record on the Namespace. Set by deleteRecorded.
 	record record
 }
 

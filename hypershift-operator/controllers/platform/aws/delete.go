@@ -21,7 +21,7 @@ func (r *Reconciler) deleteRecorded(ctx context.Context, s *scope) (err error) {
 		return reconcile.Wait(0, hyperv1.DeletingReason, "waiting for the VPC endpoint %sto be deleted first", spaced(s.es.Status.EndpointID))
 	}
 	if s.record, err = r.recorded(ctx, s); err != nil || len(s.record.Owners) == 0 {
-		return err // nothing is made before its owner is recorded
+		return err // no resource is created before its owner is recorded
 	}
 	if err := r.checkLocation(ctx, s.record.Location); err != nil {
 		return err
@@ -44,9 +44,8 @@ func (r *Reconciler) deleteEndpointService(ctx context.Context, s *scope, _ ledg
 	return left.Found != "", err
 }
 
-// deleteAll deletes the service for every control plane that the namespace had:
-// one that was made anew has another UID, and may come before the objects of
-// the old one are gone.
+// deleteAll deletes the service for every control plane that the namespace had: a control plane that
+// was created again has another UID, and may come before the objects of the old one are gone.
 func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (endpointservice.Remaining, error) {
 	var all endpointservice.Remaining
 	var errs []error

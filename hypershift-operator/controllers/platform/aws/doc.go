@@ -4,8 +4,8 @@
 //	Reconcile   which cluster is this for? paused? then, in order:
 //
 //	  live      finalizer and subnets, before anything exists in AWS:                           claim.go
-//	                               spec.subnetIDs has the subnets of all pools                  subnets.go
-//	            endpoint service   load balancer is that of the Service, and active ►           balancer.go
+//	                               spec.subnetIDs lists the subnets of all pools                subnets.go
+//	            endpoint service   the Service's load balancer, which is active ►               balancer.go
 //	                               owner, account and region recorded on the Namespace ►        record.go, package ledger
 //	                               service created, adopted, repaired ► principals ►
 //	                               name, zones and condition in status                          service.go
@@ -30,6 +30,6 @@
 // writes do not start a reconcile (setup.go).
 //
 // All objects share the cached lists of AWS (packages loadbalancer, endpointservice):
-// a reconcile without news makes no call. A service whose endpoint seems cut off is
-// compared with AWS at once, and then less and less often (comparison.go).
+// a reconcile without news makes no call. A service with an endpoint that seems cut off is compared
+// with AWS at once, and then less and less often (comparison.go).
 package aws

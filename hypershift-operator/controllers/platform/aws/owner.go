@@ -18,7 +18,7 @@ import (
 type owner struct {
 	// namespace is nil if it is not the namespace of a control plane.
 	namespace *corev1.Namespace
-	// hcp is nil if there is none in the namespace. Only its UID is trusted: the
+	// hcp is nil if the namespace contains no HostedControlPlane. Only its UID is trusted: the
 	// tenant's operator may write the rest.
 	hcp *hyperv1.HostedControlPlane
 	// hc is nil if it is gone, or if the namespace belongs to another one.

@@ -22,14 +22,14 @@ import (
 // write or ask to have written; the Namespace itself it may not.
 const recordAnnotation = "hypershift.openshift.io/endpoint-services"
 
-// A record has what deletion needs when the HostedControlPlane is gone.
+// A record holds the facts that deletion needs after the HostedControlPlane is deleted.
 type record struct {
 	// Owners are the UIDs of the HostedControlPlanes that the namespace had.
 	Owners []string `json:"owners"`
 	awsx.Location
 }
 
-// recordOn returns the record on ns, with no owners if there is none.
+// recordOn returns the record on ns, without owners if the record does not exist.
 func recordOn(ns *corev1.Namespace) (record, error) {
 	var rec record
 	text, ok := ns.Annotations[recordAnnotation]
@@ -62,7 +62,7 @@ type namespaceRecord struct {
 	s *scope
 }
 
-// AddFinalizer does nothing: the claim has it.
+// AddFinalizer is empty: the claim contains the finalizer.
 func (namespaceRecord) AddFinalizer(context.Context, string) error { return nil }
 
 // Write records the owner and the location of endpoint services before the first one is
@@ -88,8 +88,7 @@ func (n namespaceRecord) Write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// No lock by resource version: what several objects of the cluster write at
-	// the same time is the same. The UID keeps it off a later namespace.
+	// No lock by resource version: all objects of the cluster write the same value. The UID keeps it off a later namespace.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": ns.UID, "annotations": map[string]string{recordAnnotation: string(text)},
 	}})
@@ -118,8 +117,8 @@ func (e entry) SetID(name string) {
 func (entry) Creating() bool   { return true }
 func (entry) SetCreating(bool) {}
 
-// recorded returns the record for an object that is being deleted. It is read past
-// the cache if there is none, because the cache may lag.
+// recorded returns the record for an object that is being deleted. It is read past the cache if the cache has no record, because the cache
+// may lag.
 func (r *Reconciler) recorded(ctx context.Context, s *scope) (record, error) {
 	if s.namespace != nil {
 		if rec, err := recordOn(s.namespace); err != nil || len(rec.Owners) > 0 {

@@ -118,7 +118,7 @@ func desiredService(s *scope, recorded string) endpointservice.Spec {
 	}
 }
 
-// serviceRole is what the service is to the control plane: value of awsx.RoleTag.
+// serviceRole is the service's role for the control plane: the value of awsx.RoleTag.
 func serviceRole(es *hyperv1.AWSEndpointService) string { return es.Name + "-endpoint-service" }
 
 // desiredPrincipals are the roles that create endpoints for the cluster, and those

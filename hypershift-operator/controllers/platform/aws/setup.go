@@ -35,11 +35,10 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Complete(c)
 }
 
-// endpointServiceChanged lets through what others change: the spec, deletion, a
+// endpointServiceChanged passes changes by other writers: the spec, deletion, a
 // finalizer that goes, a claim that is no longer the desired one, and that AWS does not let
-// the endpoint connect. The rest of the status, which both operators write, contains nothing
-// new; and the controller that is woken by its own writes starts from a copy that lacks the
-// last of them.
+// the endpoint connect. The rest of the status, which both operators write, contains no news; and the
+// controller that is woken by its own writes starts from a copy that lacks the last of them.
 func (r *Reconciler) endpointServiceChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := e.ObjectOld.(*hyperv1.AWSEndpointService), e.ObjectNew.(*hyperv1.AWSEndpointService)
@@ -53,7 +52,7 @@ func (r *Reconciler) endpointServiceChanged() predicate.Predicate {
 	}}
 }
 
-// othersPart is what we act on and do not write.
+// othersPart returns the fields that we act on and do not write.
 func othersPart(es *hyperv1.AWSEndpointService) any {
 	spec := es.Spec
 	spec.SubnetIDs = nil
@@ -76,7 +75,7 @@ func (r *Reconciler) claimIsCurrent(es *hyperv1.AWSEndpointService) bool {
 	return err == nil && want.equal(claimOn(es))
 }
 
-// nodePoolMoved lets through what changes in which subnets a cluster lives.
+// nodePoolMoved passes changes of a NodePool's cluster or subnet.
 func nodePoolMoved() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := e.ObjectOld.(*hyperv1.NodePool), e.ObjectNew.(*hyperv1.NodePool)

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
 )
 
-// maxSubnets is what spec.subnetIDs takes.
+// maxSubnets is the largest number of spec.subnetIDs.
 const maxSubnets = 200
 
 // poolSubnets returns the subnets of the cluster's NodePools. The
@@ -40,12 +40,10 @@ func onDemandSubnet(hc *hyperv1.HostedCluster) string {
 	return ptr.Deref(aws.CloudProviderConfig.Subnet.ID, "")
 }
 
-// desiredSubnets is the union of the pools' subnets, sorted, and what the user
-// should know about pools that it cannot follow. A pool counts until it is
-// gone: its machines live that long. Nothing is taken away while a pool cannot be
-// read: any subnet may be its own. Nothing is taken away from a cluster that is
-// being deleted, and the last subnet never: its workers would be cut off,
-// and with them what must still be cleaned up from inside.
+// desiredSubnets is the union of the pools' subnets, sorted, and a note for the user about pools that it cannot follow. A pool counts until
+// it is deleted: its machines live that long. No subnet is removed while a pool cannot be read: any subnet may belong to it. No subnet is
+// removed from a cluster that is being deleted, and the last subnet never: its workers would be cut off, and the clean-up inside the hosted
+// cluster would stop.
 func desiredSubnets(pools []hyperv1.NodePool, have []string, clusterDying bool) (want []string, note string) {
 	var filtering, unreadable []string
 	for _, np := range pools {

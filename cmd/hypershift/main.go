@@ -1,4 +1,4 @@
-// Command hypershift creates and deletes what a hosted cluster needs in AWS. As hcp it has the same commands.
+// Command hypershift creates and deletes the AWS resources of hosted clusters. As hcp it offers the same commands.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package bastion has the commands `create bastion aws` and `destroy bastion aws`.
+// Package bastion implements the commands `create bastion aws` and `destroy bastion aws`.
 package bastion
 
 import (

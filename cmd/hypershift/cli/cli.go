@@ -29,9 +29,9 @@ const (
 	Done = 0
 	// Failed: something could not be done. The same command continues.
 	Failed = 1
-	// Usage: the command is not correct. Nothing was called.
+	// Usage: the command is not correct. No call was made.
 	Usage = 2
-	// Changes: --plan has found something to do.
+	// Changes: --plan has found differences.
 	Changes = 3
 	// Remaining: the deletion is complete, and resources that it does not delete are left.
 	Remaining = 4
@@ -39,7 +39,7 @@ const (
 	Interrupted = 130
 )
 
-// New returns the command of that name: hypershift or hcp, which has a suffix on Windows.
+// New returns the command of that name: hypershift or hcp, with a suffix on Windows.
 func New(name string, env operation.Environment) *cobra.Command {
 	if name = strings.TrimSuffix(name, ".exe"); name != "hcp" {
 		name = "hypershift"

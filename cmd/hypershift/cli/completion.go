@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/commandlinerole"
 )
 
-// values are those of flags that have a fixed set.
+// values are the values of flags with a fixed set.
 var values = map[string][]string{
 	"arch":                              {string(hyperv1.ArchitectureAMD64), string(hyperv1.ArchitectureARM64)},
 	"commands":                          commandlinerole.Commands,

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 )
 
-// addInspection adds the commands that install the operator and show what it has made.
+// addInspection adds the commands that install the operator and show its objects.
 func addInspection(root *cobra.Command, env operation.Environment) {
 	root.AddCommand(
 		install.New(env),

@@ -24,7 +24,7 @@ type Version struct {
 	Date     string `json:"date"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	// Operator is what the management cluster runs.
+	// Operator is the operator's version in the management cluster.
 	Operator *OperatorVersion `json:"operator,omitempty"`
 }
 

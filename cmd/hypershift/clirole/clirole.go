@@ -1,4 +1,4 @@
-// Package clirole has the commands `create iam cli-role` and `destroy iam cli-role`.
+// Package clirole implements the commands `create iam cli-role` and `destroy iam cli-role`.
 package clirole
 
 import (

@@ -19,8 +19,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
-// check makes all checks that are possible before anything exists in AWS: those of the specs, those of the operator, and with a dry
-// run those of the API server.
+// check makes all checks that are possible before anything exists in AWS: checks of the specs, the operator's checks, and with a
+// dry run the API server's checks.
 func (o *createOptions) check(ctx context.Context, env operation.Environment, m *management.API) error {
 	draft := o.cluster
 	if o.infraJSON == "" {

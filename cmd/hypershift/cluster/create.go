@@ -138,7 +138,7 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 	return nil
 }
 
-// createAWS creates what is not given by JSON.
+// createAWS creates the resources that are not given by JSON.
 func (o *createOptions) createAWS(ctx context.Context, env operation.Environment, cfg aws.Config) error {
 	options := operation.Options{Output: "text", Session: o.Session}
 	if o.infraJSON == "" {

@@ -148,7 +148,7 @@ func (o *destroyOptions) run(ctx context.Context, env operation.Environment) err
 	return nil
 }
 
-// identify returns what has to be known to delete what is in AWS.
+// identify returns the facts that are needed to delete the resources in AWS.
 func (o *destroyOptions) identify(env operation.Environment, m *management.API, hc *hyperv1.HostedCluster) (record, error) {
 	r := record{Server: m.Server, InfraID: o.infraID, Region: o.Region, BaseDomain: o.baseDomain, BaseDomainPrefix: o.baseDomainPrefix}
 	if hc != nil {
@@ -183,8 +183,8 @@ func (o *destroyOptions) identify(env operation.Environment, m *management.API, 
 	return r, nil
 }
 
-// accounts names the accounts of the credentials, and records that of a shared VPC. With credentials for other accounts than those of the
-// cluster, nothing would be found, and everything would count as deleted.
+// accounts names the accounts of the credentials, and records the account of a shared VPC. With credentials for other accounts than the
+// cluster's, no resource would be found, and everything would count as deleted.
 func (o *destroyOptions) accounts(ctx context.Context, env operation.Environment, hc *hyperv1.HostedCluster, r *record) (string, error) {
 	cfg, caller, err := o.ConfigAndCaller(ctx, env)
 	if err != nil {
@@ -223,7 +223,7 @@ func accountOf(arn hyperv1.RoleARN) string {
 	return ""
 }
 
-// objects returns what is deleted in the management cluster.
+// objects returns the objects to delete in the management cluster.
 func (o *destroyOptions) objects(ctx context.Context, m *management.API, hc *hyperv1.HostedCluster, infraID string) ([]client.Object, error) {
 	var objects []client.Object
 	if hc != nil {
@@ -280,8 +280,8 @@ func (o *destroyOptions) printPlan(ctx context.Context, env operation.Environmen
 	return err
 }
 
-// deleteHostedCluster deletes the HostedCluster and waits until its operators have deleted everything of it. It returns what they
-// report as left behind.
+// deleteHostedCluster deletes the HostedCluster and waits until its operators have deleted everything of it. It returns the
+// resources that they report as left behind.
 func (o *destroyOptions) deleteHostedCluster(ctx context.Context, env operation.Environment, m *management.API, hc *hyperv1.HostedCluster) ([]string, error) {
 	if hc == nil {
 		return nil, nil
@@ -376,7 +376,7 @@ func (o *destroyOptions) deleteAWS(ctx context.Context, env operation.Environmen
 	return remaining, changes
 }
 
-// network is what is known of the network.
+// network returns the known part of the network's spec.
 func (o *destroyOptions) network(r record) awsinfra.Spec {
 	return awsinfra.Spec{InfraID: r.InfraID, Name: o.name, BaseDomain: r.BaseDomain, BaseDomainPrefix: r.BaseDomainPrefix}
 }
@@ -400,7 +400,7 @@ func (o *destroyOptions) release(ctx context.Context, env operation.Environment,
 	return management.Wait(ctx, env, time.Minute, func(ctx context.Context) (clusterprogress.Progress, error) {
 		waiting := clusterprogress.Progress{Entries: []clusterprogress.Entry{{Name: "hostedcluster", Label: "HostedCluster " + o.name, Text: "removing the last finalizer"}}}
 		hc, err := m.HostedCluster(ctx, o.namespace, o.name)
-		// One that is not being deleted is another cluster, which someone has created since.
+		// A HostedCluster that is not being deleted is another cluster, which was created since.
 		if meta.IsNoMatchError(err) || err == nil && (hc == nil || hc.DeletionTimestamp.IsZero()) {
 			return clusterprogress.Progress{Done: true}, nil
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
-// flags are those that describe a cluster and what it needs in AWS.
+// flags are the flags that describe a cluster and its resources in AWS.
 type flags struct {
 	cluster clustermanifests.Cluster
 	network infra.Spec
@@ -102,7 +102,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	f.vpcOwner.Flags(cmd)
 }
 
-// complete reads the files, and fills in what does not depend on AWS.
+// complete reads the files, and sets the fields that do not depend on AWS.
 func (f *flags) complete() error {
 	c := &f.cluster
 	c.EndpointAccess = hyperv1.AWSEndpointAccessType(f.endpointAccess)
@@ -164,7 +164,7 @@ func (f *flags) complete() error {
 	return nil
 }
 
-// unused returns an error if the user has set one of the flags, which describe what the file of the first one has already.
+// unused returns an error if the user has set one of the flags, whose values the file already contains. file is the flag that names it.
 func (f *flags) unused(file, path string, flags ...string) error {
 	if path == "" {
 		return nil

@@ -51,7 +51,7 @@ func (o *createOptions) accounts(ctx context.Context, env operation.Environment,
 	return nil
 }
 
-// identify determines the infraID: that of the flags, of the HostedCluster, of an earlier run, or a new one.
+// identify determines the infraID: from the flags, from the HostedCluster, from an earlier run, or a new one.
 func (o *createOptions) identify(ctx context.Context, env operation.Environment, m *management.API) error {
 	c := &o.cluster
 	hc, err := m.HostedCluster(ctx, c.Namespace, c.Name)

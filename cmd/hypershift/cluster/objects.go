@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
-// createObject creates an object, and keeps one that an earlier run or the user has created.
+// createObject creates an object, and keeps an object that an earlier run or the user has created.
 func (o *createOptions) createObject(ctx context.Context, env operation.Environment, m *management.API, obj client.Object) error {
 	err := m.Create(ctx, obj.DeepCopyObject().(client.Object))
 	switch _, isNamespace := obj.(*corev1.Namespace); {
@@ -40,7 +40,7 @@ func (o *createOptions) createObject(ctx context.Context, env operation.Environm
 	return nil
 }
 
-// conflict returns an error if an existing object belongs to another cluster, or has other values than this command asks for.
+// conflict returns an error if an existing object belongs to another cluster, or has other values than this command requests.
 func (o *createOptions) conflict(ctx context.Context, m *management.API, obj client.Object) error {
 	existing, infraID := obj.DeepCopyObject().(client.Object), o.network.InfraID
 	if err := m.Get(ctx, client.ObjectKeyFromObject(obj), existing); err != nil {

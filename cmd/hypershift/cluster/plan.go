@@ -17,7 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
-// plan prints what would be created or changed.
+// plan prints the resources to create or change.
 func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg aws.Config, m *management.API) error {
 	options := operation.Options{Plan: true, Verbose: o.Verbose, Output: "text", Session: o.Session}
 	changes := false

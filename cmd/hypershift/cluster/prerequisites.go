@@ -45,7 +45,7 @@ func (o *createOptions) prerequisites(ctx context.Context, env operation.Environ
 	return operation.Report(env, prerequisites.Run(facts), o.ignoreFailed)
 }
 
-// zones resolves the zones of the network, which are names or ids. By default it is one that the management cluster serves.
+// zones resolves the zones of the network, which are names or ids. By default it is a zone that the management cluster serves.
 func (o *createOptions) zones(ctx context.Context, cfg aws.Config, facts *prerequisites.Facts) error {
 	prerequisites.GatherAvailabilityZones(ctx, cfg, facts)
 	if err := facts.AWS.Errors["zones"]; err != nil {
@@ -80,7 +80,7 @@ func (o *createOptions) zones(ctx context.Context, cfg aws.Config, facts *prereq
 	return nil
 }
 
-// describe adds what the account is checked for.
+// describe adds the facts for the checks of the account.
 func (o *createOptions) describe(c *prerequisites.Cluster) error {
 	// A shared VPC uses quotas of another account.
 	c.Continued = o.continued || o.infraJSON != "" || o.vpcOwner.Given()

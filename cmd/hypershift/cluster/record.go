@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 )
 
-// record is what a later run has to know about a cluster whose HostedCluster does not exist, yet or any more.
+// record holds the facts that a later run needs about a cluster without a HostedCluster: before it is created, or after it is deleted.
 type record struct {
 	// Server is the management cluster. The same name in another one is another cluster.
 	Server           string `json:"server"`
@@ -19,7 +19,7 @@ type record struct {
 	Region           string `json:"region"`
 	BaseDomain       string `json:"baseDomain"`
 	BaseDomainPrefix string `json:"baseDomainPrefix,omitempty"`
-	// Zones are those of the network. A later run without --zones may choose others.
+	// Zones are the network's zones. A later run without --zones may choose others.
 	Zones []string `json:"zones,omitempty"`
 	// VPCOwner is the account of a shared VPC. Without its credentials, the network would be left behind.
 	VPCOwner string `json:"vpcOwner,omitempty"`
@@ -29,11 +29,11 @@ func recordPath(env operation.Environment, namespace, name string) (string, erro
 	if env.StateHome == "" {
 		return "", &operation.UsageError{Err: errors.New("the user has no home directory for the state of commands: set XDG_STATE_HOME")}
 	}
-	// Neither name has a dot.
+	// Neither name contains a dot.
 	return filepath.Join(env.StateHome, "hypershift", namespace+"."+name+"-cluster-aws.json"), nil
 }
 
-// readRecord returns nil if there is none.
+// readRecord returns nil if the file does not exist.
 func readRecord(env operation.Environment, namespace, name string) (*record, error) {
 	path, err := recordPath(env, namespace, name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package consolelogs has the command `console-logs aws`.
+// Package consolelogs implements the command `console-logs aws`.
 package consolelogs
 
 import (

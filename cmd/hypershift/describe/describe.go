@@ -1,4 +1,4 @@
-// Package describe has the command `describe cluster`.
+// Package describe implements the command `describe cluster`.
 package describe
 
 import (

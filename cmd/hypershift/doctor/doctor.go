@@ -1,4 +1,4 @@
-// Package doctor has the command `doctor`.
+// Package doctor implements the command `doctor`.
 package doctor
 
 import (

@@ -1,4 +1,4 @@
-// Package dump has the command `dump cluster`.
+// Package dump implements the command `dump cluster`.
 package dump
 
 import (
@@ -124,7 +124,7 @@ func hostedSource(ctx context.Context, c client.Client, management *rest.Config,
 	return clusterdump.NewSource(config)
 }
 
-// awsView returns the files about AWS. With an error, they have what could be read.
+// awsView returns the files about AWS. With an error, they contain the parts that could be read.
 func (o *options) awsView(ctx context.Context, env operation.Environment, hc *hyperv1.HostedCluster) (map[string][]byte, error) {
 	if o.Region == "" {
 		o.Region = hc.Spec.Platform.AWS.Region

@@ -1,4 +1,4 @@
-// Package fix has the command `fix dr-oidc-iam`.
+// Package fix implements the command `fix dr-oidc-iam`.
 package fix
 
 import (

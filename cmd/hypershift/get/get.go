@@ -1,4 +1,4 @@
-// Package get has the commands `get clusters` and `get nodepools`.
+// Package get implements the commands `get clusters` and `get nodepools`.
 package get
 
 import (
@@ -117,7 +117,7 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	return o.print(env, items)
 }
 
-// restClient returns a client of the API group, without types: it reads what the API server answers.
+// restClient returns a client of the API group, without types: it reads any answer of the API server.
 func restClient(config *rest.Config) (*rest.RESTClient, error) {
 	config = rest.CopyConfig(config)
 	config.GroupVersion, config.APIPath = &hyperv1.GroupVersion, "/apis"
@@ -141,7 +141,7 @@ func (o *options) read(ctx context.Context, api *rest.RESTClient, accept string,
 			request = request.Name(name)
 		}
 		result := request.Do(ctx)
-		err := result.Error() // that of Raw has no message
+		err := result.Error() // the error of Raw has no message
 		switch {
 		case apierrors.IsNotFound(err) && name == "":
 			return errors.New("the management cluster has no API of hypershift: install it with `hypershift install`")

@@ -1,4 +1,4 @@
-// Package iam has the commands `create iam aws` and `destroy iam aws`.
+// Package iam implements the commands `create iam aws` and `destroy iam aws`.
 package iam
 
 import (
@@ -94,7 +94,7 @@ func (o options) create(ctx context.Context, env operation.Environment) error {
 	return operation.Result(env, o.outputFile, made)
 }
 
-// complete returns the spec with what several flags determine. Without an issuer in the flags, it has none.
+// complete returns the spec with the fields that several flags determine. Without an issuer in the flags, it has none.
 func (o options) complete(region string) (clusteriam.Spec, error) {
 	s := o.spec
 	s.Region = region

@@ -1,4 +1,4 @@
-// Package infra has the commands `create infra aws` and `destroy infra aws`.
+// Package infra implements the commands `create infra aws` and `destroy infra aws`.
 package infra
 
 import (
@@ -193,7 +193,7 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 	return made, nil
 }
 
-// scope identifies what a state is about. A name that is empty in the command is not compared.
+// scope identifies the subject of a state. A name that is empty in the command is not compared.
 func scope(caller awsgraph.Caller, spec infra.Spec) map[string]string {
 	scope := map[string]string{"account": caller.Account, "region": spec.Region, "infra ID": spec.InfraID}
 	if spec.Name != "" {

@@ -1,4 +1,4 @@
-// Package install has the commands `install` and `install render`.
+// Package install implements the commands `install` and `install render`.
 package install
 
 import (
@@ -67,7 +67,7 @@ func (o *options) text() ([]byte, error) {
 	return o.Values()
 }
 
-// helm runs a command of helm for the chart of the CRDs, and then for that of the operator.
+// helm runs a command of helm for the chart of the CRDs, and then for the operator's chart.
 func (o *options) helm(ctx context.Context, env operation.Environment, text []byte, command string, args ...string) error {
 	args = append(args, "--namespace", o.namespace)
 	if o.Context != "" {

@@ -1,4 +1,4 @@
-// Package kubeconfig has the command `create kubeconfig`.
+// Package kubeconfig implements the command `create kubeconfig`.
 package kubeconfig
 
 import (
@@ -188,7 +188,7 @@ func (o *options) write(env operation.Environment, config *clientcmdapi.Config) 
 		_, err := env.Out.Write(text)
 		return err
 	}
-	// It has the key of the administrator.
+	// The file contains the administrator's key.
 	if err := operation.WritePrivate(o.outputFile, text); err != nil {
 		return fmt.Errorf("writing --output-file: %w", err)
 	}

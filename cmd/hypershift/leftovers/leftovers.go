@@ -1,4 +1,4 @@
-// Package leftovers has the command `leftovers aws`.
+// Package leftovers implements the command `leftovers aws`.
 package leftovers
 
 import (
@@ -73,7 +73,7 @@ type result struct {
 	Cost      *listprices.Estimate `json:"cost,omitempty"`
 }
 
-// costOf returns nil if the resources cost nothing.
+// costOf returns nil if the resources are free of charge.
 func costOf(resources []leftovers.Resource) (*listprices.Estimate, error) {
 	counts := map[string]int{}
 	for _, r := range resources {
@@ -85,7 +85,7 @@ func costOf(resources []leftovers.Resource) (*listprices.Estimate, error) {
 type cluster struct {
 	InfraID   string `json:"infraID"`
 	Resources int    `json:"resources"`
-	// HostedCluster is its HostedCluster, or why that is not known. Empty: there is none.
+	// HostedCluster is its HostedCluster, or why that is not known. Empty: it does not exist.
 	HostedCluster string `json:"hostedCluster,omitempty"`
 }
 
@@ -139,8 +139,8 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	return left
 }
 
-// Report prints what is left of a cluster in the account of the session, and in those of a shared VPC and of the role if there are any. It
-// returns the number of resources.
+// Report prints the remaining resources of a cluster in the account of the session, and in the accounts of a shared VPC and of the role if
+// there are any. It returns the number of resources.
 func Report(ctx context.Context, env operation.Environment, session operation.Session, vpcOwner operation.VPCOwner, managementRole string, cluster infra.Spec) (int, error) {
 	o := options{Options: operation.Options{Output: "text", Session: session}, infraID: cluster.InfraID, vpcOwner: vpcOwner, managementRole: managementRole}
 	accounts, err := o.accounts(ctx, env)
@@ -207,7 +207,7 @@ func (o *options) accounts(ctx context.Context, env operation.Environment) ([]ac
 		sessions = append(sessions, ofVPC)
 	}
 	if o.managementRole != "" {
-		// The role is assumed with the credentials of the user, not with those of --role-arn.
+		// The role is assumed with the credentials of the user, not with the credentials of --role-arn.
 		plain := o.Session
 		plain.RoleARN = ""
 		cfg, err := plain.Config(ctx, env)

@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
-// RefuseDifferences returns a usage error if an existing object has other values than a command asks for: `create` changes no object, and
+// RefuseDifferences returns a usage error if an existing object has other values than a command requests: `create` changes no object, and
 // must not pretend to.
 func RefuseDifferences(title string, existing, desired client.Object) error {
 	found, err := clustermanifests.Differences(existing, desired)

@@ -1,4 +1,4 @@
-// Package management has the flags with which commands reach the management cluster, and name a HostedCluster there.
+// Package management defines the flags with which commands reach the management cluster, and name a HostedCluster there.
 package management
 
 import (

@@ -1,4 +1,4 @@
-// Package management has what commands share that work on the management cluster: the connection, and waiting for objects.
+// Package management is shared by commands that work on the management cluster: the connection, and waiting for objects.
 package management
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 )
 
-// Interval is the time between two reads of what is waited for.
+// Interval is the time between two reads during a wait.
 const Interval = 2 * time.Second
 
 // stallGrace is how long a progress is stalled before Wait ends. Objects that were just created may be missing for the operator.
 const stallGrace = 10 * time.Second
 
-// Wait reads until the progress is done or stalled, and shows what is waited for: a tree on a terminal, otherwise a line for each change. A
-// timeout of 0 is none.
+// Wait reads until the progress is done or stalled, and shows the waits: a tree on a terminal, otherwise a line for each change. A
+// timeout of 0 means no limit.
 func Wait(ctx context.Context, env operation.Environment, timeout time.Duration, read func(context.Context) (clusterprogress.Progress, error)) error {
 	began := env.Clock.Now()
 	v := view{env: env, began: began, last: map[string]string{}}

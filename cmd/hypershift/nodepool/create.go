@@ -129,7 +129,7 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 	})
 }
 
-// complete fills in what the cluster has for its nodes.
+// complete sets the cluster's values for its nodes.
 func (o *createOptions) complete(ctx context.Context, env operation.Environment, hc *hyperv1.HostedCluster) (clustermanifests.Pool, error) {
 	pool := o.Flags.Complete()
 	pool.Release = cmp.Or(pool.Release, hc.Spec.Release.Image)

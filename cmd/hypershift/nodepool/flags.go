@@ -1,4 +1,4 @@
-// Package nodepool has the commands `create nodepool aws` and `destroy nodepool`, and the flags about nodes that `create cluster`
+// Package nodepool implements the commands `create nodepool aws` and `destroy nodepool`, and the flags about nodes that `create cluster`
 // has, too.
 package nodepool
 

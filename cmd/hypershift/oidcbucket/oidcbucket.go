@@ -1,4 +1,4 @@
-// Package oidcbucket has the commands `create oidc-bucket aws` and `destroy oidc-bucket aws`.
+// Package oidcbucket implements the commands `create oidc-bucket aws` and `destroy oidc-bucket aws`.
 package oidcbucket
 
 import (

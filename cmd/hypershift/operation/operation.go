@@ -28,7 +28,7 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// Environment is what a command has of the system.
+// Environment is a command's access to the system.
 type Environment struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -44,9 +44,9 @@ type Environment struct {
 	Secret func(ctx context.Context, namespace, name string) (map[string][]byte, error)
 	// Middleware is added to every AWS client.
 	Middleware []func(*middleware.Stack) error
-	// ConsistencyWindow is how long AWS may not list what was created.
+	// ConsistencyWindow is how long AWS may not list a created resource.
 	ConsistencyWindow time.Duration
-	// Timeout of the attempts for one resource. Default: that of the engine.
+	// Timeout of the attempts for one resource. Default: the engine's timeout.
 	Timeout time.Duration
 }
 
@@ -75,7 +75,7 @@ type UsageError struct{ Err error }
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// RunError is an error of a command whose command line is correct.
+// RunError is an error of a command with a correct command line.
 type RunError struct{ Err error }
 
 func (e *RunError) Error() string { return e.Err.Error() }
@@ -95,14 +95,14 @@ type Options struct {
 	Yes       bool
 	Output    string
 	StateFile string
-	// Part is true if the deletion is a part of another one, which reports itself what is left.
+	// Part is true if the deletion is a part of another one, which reports the remaining resources itself.
 	Part bool
 	Session
 
 	recorded func(node string) bool
 }
 
-// Recorded is true if the state that Destroy has opened has a creation of the node, whose outcome may be unknown.
+// Recorded is true if the state that Destroy has opened contains a creation of the node. Its outcome may be unknown.
 func (o *Options) Recorded(node string) bool { return o.recorded != nil && o.recorded(node) }
 
 // VerboseUsage describes the flag --verbose of commands with a plan.
@@ -202,7 +202,7 @@ func (o *Options) Apply(ctx context.Context, env Environment, name string, scope
 	return plan, err
 }
 
-// Finding is what a deletion finds.
+// Finding is the result of a deletion's search.
 type Finding struct {
 	Graph *rg.Graph
 	// Remaining are resources that are not deleted, each with the reason.
@@ -284,7 +284,7 @@ func (o *Options) Destroy(ctx context.Context, env Environment, name string, sco
 	return nil
 }
 
-// awaitLists waits until lists contain what an interrupted command created a moment ago. Otherwise it would be left behind.
+// awaitLists waits until lists contain the resources that an interrupted command created a moment ago. Otherwise it would be left behind.
 func (o *Options) awaitLists(ctx context.Context, env Environment, newest time.Time) error {
 	wait := env.ConsistencyWindow - env.Clock.Since(newest)
 	if wait <= 0 {
@@ -349,7 +349,7 @@ func (o *Options) print(env Environment, plan *rg.Plan) error {
 	return WriteJSON(env.Out, map[string]any{"steps": steps})
 }
 
-// printCost prints what the new resources of a plan cost, if they cost something.
+// printCost prints the cost of a plan's new resources, if they are not free of charge.
 func (o *Options) printCost(env Environment, plan *rg.Plan) error {
 	created := map[string]int{}
 	for _, s := range plan.Steps() {

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// WritePrivate writes a file that has a Secret. Only its user may read it, also if the file existed with other permissions. A device,
+// WritePrivate writes a file that contains a secret. Only its user may read it, also if the file existed with other permissions. A device,
 // such as /dev/stdout, keeps its own.
 func WritePrivate(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

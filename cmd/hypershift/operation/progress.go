@@ -12,20 +12,20 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// progress prints events. On a terminal the last lines are what is in progress. Otherwise each change is a line, and what is in progress
-// is printed again after each silence of that length.
+// progress prints events. On a terminal the last lines are the activities in progress. Otherwise each change is a line, and the
+// activities in progress are printed again after each silence of that length.
 type progress struct {
 	env Environment
 	mu  sync.Mutex
 	// last is the time of the last line.
 	last time.Time
-	// active is what is in progress, in the order of its start.
+	// active are the activities in progress, in the order of their start.
 	active []*activity
 	shown  int
 	live   bool
 }
 
-// silence is how long nothing is printed while something is in progress.
+// silence is how long no line is printed while an activity is in progress.
 const silence = 10 * time.Second
 
 type activity struct {
@@ -36,7 +36,7 @@ type activity struct {
 
 func newProgress(env Environment) *progress { return &progress{env: env} }
 
-// start shows what is in progress until the returned function is called.
+// start shows the activities in progress until the returned function is called.
 func (p *progress) start(ctx context.Context) (stop func()) {
 	p.live = p.env.Terminal
 	p.last = p.env.Clock.Now()

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Keys of a Secret with credentials. They are those of other hypershift command lines.
+// Keys of a Secret with credentials. They are the same as in other hypershift command lines.
 const (
 	accessKeyID     = "aws_access_key_id"
 	secretAccessKey = "aws_secret_access_key"

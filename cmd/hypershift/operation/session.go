@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 )
 
-// Session has the flags for the region and the identity with which a command calls AWS.
+// Session holds the flags for the region and the identity with which a command calls AWS.
 type Session struct {
 	Region   string
 	RoleARN  string
@@ -38,7 +38,7 @@ func (s *Session) flags(c *cobra.Command) {
 	_ = f.MarkDeprecated("aws-creds", "set AWS_SHARED_CREDENTIALS_FILE or AWS_PROFILE")
 }
 
-// VPCOwner has the flags for the account of a shared VPC.
+// VPCOwner holds the flags for the account of a shared VPC.
 type VPCOwner struct {
 	RoleARN  string
 	AWSCreds string
@@ -54,8 +54,8 @@ func (v *VPCOwner) Flags(c *cobra.Command) {
 // Given is true if the VPC is shared.
 func (v *VPCOwner) Given() bool { return *v != VPCOwner{} }
 
-// Account returns the account of the VPC, or "" if the VPC is not shared. It fails if that is the account of the cluster, whose session is
-// own.
+// Account returns the account of the VPC, or "" if the VPC is not shared. It fails if that is the cluster's account. own is the cluster's
+// session.
 func (v *VPCOwner) Account(ctx context.Context, env Environment, s Session, own aws.Config, cluster string) (string, error) {
 	cfg, shared, err := v.Config(ctx, env, s, own)
 	if err != nil || !shared {
@@ -140,7 +140,7 @@ func (s *Session) ConfigAndCaller(ctx context.Context, env Environment) (aws.Con
 	return cfg, caller, err
 }
 
-// Begin reads the tags of a command, checks what the user asks for before any call, and opens the session.
+// Begin reads the tags of a command, checks the user's request before any call, and opens the session.
 func (s *Session) Begin(ctx context.Context, env Environment, tags []string, check func(awsx.Tags) field.ErrorList) (aws.Config, awsgraph.Caller, error) {
 	parsed, err := ParseTags(tags)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awstemplate"
 )
 
-// Template has the flags with which a command prints a document that creates its resources, instead of creating them.
+// Template holds the flags with which a command prints a document that creates its resources, instead of creating them.
 type Template struct {
 	language string
 	file     string

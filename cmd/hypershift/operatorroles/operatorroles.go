@@ -1,4 +1,4 @@
-// Package operatorroles has the commands `create operator-roles aws` and `destroy operator-roles aws`.
+// Package operatorroles implements the commands `create operator-roles aws` and `destroy operator-roles aws`.
 package operatorroles
 
 import (

@@ -61,7 +61,7 @@ func Kubeconfig(ctx context.Context, reader client.Reader, hc *hyperv1.HostedClu
 	return config, nil
 }
 
-// renamed returns the current context of a kubeconfig as its only one, under another name. The user has a suffix.
+// renamed returns the current context of a kubeconfig as its only one, under another name. The user's name gets a suffix.
 func renamed(raw *clientcmdapi.Config, name, suffix string) (*clientcmdapi.Config, error) {
 	current := raw.Contexts[raw.CurrentContext]
 	if current == nil {
@@ -94,8 +94,8 @@ func Forwarded(config *clientcmdapi.Config, port int) error {
 	return nil
 }
 
-// Merge adds the contexts to a kubeconfig file; "" is that of kubectl. The current context of the file stays, because it may be that of
-// the management cluster. It returns the name of the file.
+// Merge adds the contexts to a kubeconfig file; "" is kubectl's file. The current context of the file stays, because it may be the
+// context of the management cluster. It returns the name of the file.
 func Merge(path string, added *clientcmdapi.Config) (string, error) {
 	options := clientcmd.NewDefaultPathOptions()
 	options.LoadingRules.ExplicitPath = path

@@ -62,7 +62,7 @@ func post(ctx context.Context, config *rest.Config, hc client.ObjectKey, subreso
 	}
 	path := accessv1alpha1.Path(hc.Namespace, hc.Name, subresource)
 	result := caller.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(text).Do(ctx)
-	if err := result.Error(); err != nil { // that of Raw has no message
+	if err := result.Error(); err != nil { // the error of Raw has no message
 		return nil, explain(err)
 	}
 	answer, err := result.Raw()
@@ -76,7 +76,7 @@ func post(ctx context.Context, config *rest.Config, hc client.ObjectKey, subreso
 	return issued, nil
 }
 
-// explain turns the error for a path that does not exist into errNotServed. A HostedCluster that does not exist has an error of its own.
+// explain turns the error for a path that does not exist into errNotServed. A missing HostedCluster leads to its own error.
 func explain(err error) error {
 	var status apierrors.APIStatus
 	if apierrors.IsNotFound(err) && errors.As(err, &status) && (status.Status().Details == nil || status.Status().Details.Kind != accessv1alpha1.Resource) {

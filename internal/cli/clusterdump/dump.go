@@ -24,11 +24,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Dump is what is collected.
+// Dump holds the collected objects.
 type Dump struct {
 	Tree       *clustertree.Objects
 	Management Source
-	// OperatorNamespace is that of the hypershift-operator.
+	// OperatorNamespace is the hypershift-operator's namespace.
 	OperatorNamespace string
 	// Hosted is the API server of the hosted cluster, or nil.
 	Hosted Source
@@ -120,7 +120,7 @@ func Run(ctx context.Context, d Dump, sink Sink) (Missing, error) {
 	return missing, c.failed
 }
 
-// problem records what could not be read. The dump goes on.
+// problem records a read that failed. The dump goes on.
 func (c *collector) problem(what string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +192,7 @@ func (c *collector) belongs(r Resource, u *unstructured.Unstructured) bool {
 	case "nodepools":
 		return pools[u.GetName()]
 	case "secrets", "configmaps":
-		// Those that the cluster refers to have names that the user chose. Most begin with that of the cluster or of a pool.
+		// Objects that the cluster refers to have names that the user chose. Most begin with the name of the cluster or of a pool.
 		return u.GetName() == hc.Name || strings.HasPrefix(u.GetName(), hc.Name+"-")
 	case "events":
 		kind, _, _ := unstructured.NestedString(u.Object, "involvedObject", "kind")
@@ -273,7 +273,7 @@ func (c *collector) logs(ctx context.Context, source Source, root, namespace str
 		for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 			for _, previous := range []bool{false, true} {
 				if previous && status.RestartCount == 0 || !previous && status.State.Waiting != nil && status.RestartCount == 0 {
-					continue // there is none
+					continue // it does not exist
 				}
 				name := status.Name
 				if previous {
@@ -317,8 +317,8 @@ func (c *collector) operator(ctx context.Context) {
 	c.logs(ctx, c.Management, "management", c.OperatorNamespace, func(log []byte) []byte { return redact.Lines(log, words...) })
 }
 
-// Resources without a namespace that are dumped: of the management cluster what control planes depend on, of the hosted cluster what
-// nodes and pods depend on.
+// Resources without a namespace that are dumped: in the management cluster the dependencies of control planes, in the hosted cluster
+// the dependencies of nodes and pods.
 var (
 	managementResources = []string{"nodes", "storageclasses.storage.k8s.io", "priorityclasses.scheduling.k8s.io"}
 	hostedResources     = []string{

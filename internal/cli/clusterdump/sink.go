@@ -20,7 +20,8 @@ type Sink interface {
 
 type directory struct{ root string }
 
-// NewDirectory returns a new directory. It fails if the directory has files: those of an earlier dump would be mistaken for new ones.
+// NewDirectory returns a new directory. It fails if the directory contains files: the files of an earlier dump would be mistaken for
+// new ones.
 func NewDirectory(path string) (Sink, error) {
 	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("directory %s is not empty", path)

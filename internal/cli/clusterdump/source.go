@@ -24,12 +24,12 @@ type Resource struct {
 	Namespaced bool
 }
 
-// name is that of the directory.
+// name returns the name of the directory.
 func (r Resource) name() string { return r.GroupResource().String() }
 
 // Source is an API server.
 type Source interface {
-	// Resources returns what it serves. With an error, the result has what could be read.
+	// Resources returns the resources that it serves. With an error, the result contains the resources that could be read.
 	Resources(context.Context) ([]Resource, error)
 	// List returns the objects of a namespace, or all if it is empty.
 	List(ctx context.Context, r Resource, namespace string) ([]unstructured.Unstructured, error)
@@ -56,7 +56,7 @@ func NewSource(config *rest.Config) (Source, error) {
 	return &server{discovery: logs.Discovery(), objects: objects, logs: logs}, nil
 }
 
-// unwanted are resources without objects of their own, or with those of another resource.
+// unwanted are resources without objects of their own, or with the objects of another resource.
 var unwanted = []schema.GroupResource{
 	{Resource: "componentstatuses"}, {Resource: "bindings"}, {Group: "events.k8s.io", Resource: "events"},
 	{Group: "metrics.k8s.io", Resource: "nodes"}, {Group: "metrics.k8s.io", Resource: "pods"},

@@ -22,17 +22,17 @@ import (
 const (
 	// InfraIDLabel, on all objects of a cluster, is the infraID for which the command line created them.
 	InfraIDLabel = "hypershift.openshift.io/auto-created-for-infra"
-	// DeletableLabel is "true" on Secrets and ConfigMaps that nothing but the cluster uses. `destroy cluster` deletes them.
+	// DeletableLabel is "true" on Secrets and ConfigMaps that only the cluster uses. `destroy cluster` deletes them.
 	DeletableLabel = "hypershift.openshift.io/safe-to-delete-with-cluster"
 )
 
-// Cluster is what a user asks for.
+// Cluster is the cluster that a user requests.
 type Cluster struct {
 	Namespace, Name string
-	// Infra and IAM are what exists in AWS.
+	// Infra and IAM are the existing resources in AWS.
 	Infra infra.Output
 	IAM   clusteriam.Output
-	// ResourceTags are added to what the operators create in AWS.
+	// ResourceTags are added to the resources that the operators create in AWS.
 	ResourceTags awsx.Tags
 
 	Release                    string
@@ -65,7 +65,7 @@ type Cluster struct {
 	EncryptionKey []byte
 	TrustBundle   []byte
 
-	// Pool is the template of the NodePools, one for each zone. Its name and its subnet are those of the zone.
+	// Pool is the template of the NodePools, one for each zone. Its name and its subnet come from the zone.
 	Pool Pool
 	// WithoutPools: no NodePool is created.
 	WithoutPools bool
@@ -203,7 +203,7 @@ func (c Cluster) dns() hyperv1.DNSSpec {
 	return d
 }
 
-// configuration has the proxy of a network without NAT gateways.
+// configuration contains the proxy of a network without NAT gateways.
 func (c Cluster) configuration() *hyperv1.ClusterConfiguration {
 	if c.Infra.ProxyAddr == "" && c.Infra.SecureProxyAddr == "" {
 		return nil

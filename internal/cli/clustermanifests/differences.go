@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// examples stand for what AWS will choose. A value that contains one is not known yet.
+// examples stand for values that AWS will choose. A value that contains one is not known yet.
 var examples = []string{exampleAccount, exampleVPC, exampleSubnet, exampleGroup, exampleZone, exampleCA}
 
 // Differences returns the fields in which an existing object differs from a desired one, each as "path is A, not B", ordered by path.
@@ -52,7 +52,7 @@ func comparable(obj client.Object) (map[string]any, error) {
 	return fields, nil
 }
 
-// hasContents is true for the objects that a user may have created before: only what they contain counts.
+// hasContents is true for the objects that a user may have created before: only their contents count.
 func hasContents(obj client.Object) bool {
 	switch obj.(type) {
 	case *corev1.Secret, *corev1.ConfigMap:
@@ -92,7 +92,7 @@ func differences(path string, existing, desired any, secret bool) []string {
 	return []string{fmt.Sprintf("%s is %s, not %s", path, text(existing), text(desired))}
 }
 
-// text returns a value as JSON, and "not set" for one that does not exist.
+// text returns a value as JSON, and "not set" for a missing value.
 func text(value any) string {
 	if value == nil {
 		return "not set"

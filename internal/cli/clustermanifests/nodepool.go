@@ -7,7 +7,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Pool is a NodePool that a user asks for.
+// Pool is a NodePool that a user requests.
 type Pool struct {
 	Namespace, Name, Cluster string
 	// InfraID is a label of the object; empty for none.

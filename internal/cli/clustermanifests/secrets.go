@@ -16,7 +16,7 @@ const (
 	trustBundleFile   = "ca-bundle.crt"
 )
 
-// encryptionKeySize is what the API server requires for aescbc with 256 bits.
+// encryptionKeySize is the key size, in bytes, that the API server requires for aescbc with 256 bits.
 const encryptionKeySize = 32
 
 // EmptyPullSecret is for images that need no credentials.

@@ -5,7 +5,7 @@ import (
 )
 
 // services returns how the control plane is published: with one load balancer for each path, if possible. Without a domain for public
-// names, that of the public path is the API server's, which AWS names. A private cluster has names in its local zone.
+// names, the load balancer of the public path is the API server's, which AWS names. A private cluster has names in its local zone.
 func (c Cluster) services() []hyperv1.ServicePublishingStrategyMapping {
 	route := func(service hyperv1.ServiceType, prefix string, public bool) hyperv1.ServicePublishingStrategyMapping {
 		how := hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}

@@ -20,7 +20,7 @@ import (
 
 func flag(name string) *field.Path { return field.NewPath("--" + name) }
 
-// Validate returns what is wrong with the flags, and then what the operator would report about the objects.
+// Validate returns the errors of the flags, and then the errors that the operator would report about the objects.
 func (c Cluster) Validate() field.ErrorList {
 	var errs field.ErrorList
 	if c.Name == "" {
@@ -77,7 +77,7 @@ func (c Cluster) Validate() field.ErrorList {
 	return errs
 }
 
-// Validate returns what is wrong with the flags of a pool, and then what the operator would report about it.
+// Validate returns the errors of a pool's flags, and then the errors that the operator would report about it.
 func (p Pool) Validate(hc *hyperv1.HostedCluster) field.ErrorList {
 	var errs field.ErrorList
 	if p.Name == "" {
@@ -93,7 +93,7 @@ func (p Pool) Validate(hc *hyperv1.HostedCluster) field.ErrorList {
 	return validateNodePool(p.NodePool(), hc)
 }
 
-// flags returns what is wrong with the flags that all pools have.
+// flags returns the errors of the flags that all pools have.
 func (p Pool) flags(replicas string) field.ErrorList {
 	var errs field.ErrorList
 	if p.Replicas < 0 {

@@ -34,7 +34,7 @@ func YAML(objects []client.Object, secrets bool) ([]byte, error) {
 	return append([]byte(header), body.Bytes()...), nil
 }
 
-// document writes an object without what the API server fills in.
+// document writes an object without the fields that the API server sets.
 func document(obj client.Object) ([]byte, error) {
 	text, err := json.Marshal(obj)
 	if err != nil {

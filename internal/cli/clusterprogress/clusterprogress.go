@@ -1,4 +1,4 @@
-// Package clusterprogress summarizes what the creation or the deletion of a hosted cluster waits for.
+// Package clusterprogress summarizes the waits of a hosted cluster's creation or deletion.
 package clusterprogress
 
 import (
@@ -20,7 +20,7 @@ type Entry struct {
 	// Name is unique in the tree.
 	Name, Label string
 	Done        bool
-	// Text is the state, or what is waited for.
+	// Text is the state, or the wait.
 	Text string
 }
 
@@ -32,7 +32,7 @@ type Progress struct {
 	Stalled string
 }
 
-// Waiting returns what is not done, in one line. A cause that several objects report is in it once.
+// Waiting returns the unfinished entries, in one line. A cause that several objects report is in it once.
 func (p Progress) Waiting() string {
 	var parts []string
 	for _, e := range p.Entries {
@@ -43,13 +43,13 @@ func (p Progress) Waiting() string {
 	return strings.Join(parts, "; ")
 }
 
-// stages are conditions of a HostedCluster in the order in which they become True. Available is that of the HostedCluster itself.
+// stages are conditions of a HostedCluster in the order in which they become True. Available is the condition of the HostedCluster itself.
 var stages = []string{
 	hyperv1.ValidHostedClusterConfiguration, hyperv1.ValidReleaseImage, hyperv1.InfrastructureReady, hyperv1.EtcdAvailable,
 	hyperv1.KubeAPIServerAvailable,
 }
 
-// privateStages are those of a cluster with nodes that use PrivateLink.
+// privateStages are the stages of a cluster with nodes that use PrivateLink.
 var privateStages = []string{hyperv1.AWSEndpointServiceAvailable, hyperv1.AWSEndpointAvailable}
 
 // Creation returns how far a cluster is from being available with all nodes. hc is nil while it is not found.
@@ -115,7 +115,7 @@ func Pool(np *hyperv1.NodePool) Entry {
 		e.Text = fmt.Sprintf("%d of %d nodes", np.Status.Replicas, *want)
 	}
 	if !e.Done && ready != nil && ready.Message != "" {
-		e.Text = ready.Message // it begins with the number of nodes, or with what comes before them
+		e.Text = ready.Message // it begins with the number of nodes, or with an earlier stage
 	}
 	return e
 }
@@ -142,7 +142,7 @@ func state(c *metav1.Condition) (done bool, text string) {
 	return false, c.Message
 }
 
-// Deletion returns what the deletion of a cluster waits for. It is done when no finalizer but ours is left. hc is nil when it is gone.
+// Deletion returns the waits of a cluster's deletion. It is done when only our finalizer remains. hc is nil after it is deleted.
 func Deletion(hc *hyperv1.HostedCluster, pools []hyperv1.NodePool, ours string) Progress {
 	if hc == nil {
 		return Progress{Done: true}
@@ -168,7 +168,7 @@ func Deletion(hc *hyperv1.HostedCluster, pools []hyperv1.NodePool, ours string) 
 	return p
 }
 
-// PoolDeletion returns what the deletion of a NodePool waits for.
+// PoolDeletion returns the wait of a NodePool's deletion.
 func PoolDeletion(np *hyperv1.NodePool) string {
 	for _, name := range []string{hyperv1.NodePoolDeletingCondition, hyperv1.NodePoolReadyCondition} {
 		if c := Condition(np, name); c != nil && c.Message != "" {

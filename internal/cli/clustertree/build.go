@@ -23,9 +23,9 @@ type Node struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Detail is what identifies the object elsewhere, such as an instance.
+	// Detail identifies the object elsewhere, such as an instance.
 	Detail string `json:"detail,omitempty"`
-	// State summarizes the object: one of its conditions, or what its status shows. nil: it has no state.
+	// State summarizes the object: one of its conditions, or a summary of its status. nil: it has no state.
 	State      *Condition  `json:"state,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
 	Children   []*Node     `json:"children,omitempty"`
@@ -134,8 +134,8 @@ func (n *Node) condition(name string) *Condition {
 	return nil
 }
 
-// summarize makes the first of these conditions that the object has its state. An object that is being deleted has the message
-// of the condition only.
+// summarize makes the first of these conditions that the object has its state. An object that is being deleted gets only the
+// message of the condition.
 func (n *Node) summarize(types ...string) {
 	for _, t := range types {
 		c := n.condition(t)
@@ -180,7 +180,7 @@ func (o *Objects) controlPlane() *Node {
 	}
 	n := newNode("HostedControlPlane", &hcp.ObjectMeta, hcp.Status.Conditions)
 	n.summarize(hyperv1.HostedControlPlaneAvailable)
-	// The HostedCluster has a copy of most conditions. They are shown once, there.
+	// The HostedCluster contains a copy of most conditions. They are shown once, there.
 	copied := map[string]bool{}
 	for _, c := range o.HostedCluster.Status.Conditions {
 		copied[c.Type] = true
@@ -284,7 +284,7 @@ func worst(conditions ...*Condition) *Condition {
 func (o *Objects) nodePool(np *hyperv1.NodePool) *Node {
 	n := newNode("NodePool", &np.ObjectMeta, np.GetConditions())
 	n.summarize(hyperv1.NodePoolReadyCondition)
-	// The message of this condition has the progress of a deletion.
+	// The message of this condition reports the progress of a deletion.
 	if c := n.condition(hyperv1.NodePoolDeletingCondition); c != nil && np.DeletionTimestamp != nil {
 		n.State.Message = c.Message
 	}

@@ -26,7 +26,7 @@ import (
 // Objects are the objects of a hosted cluster in the management cluster. Lists have the order of their names.
 type Objects struct {
 	HostedCluster      *hyperv1.HostedCluster
-	HostedControlPlane *hyperv1.HostedControlPlane // nil: there is none
+	HostedControlPlane *hyperv1.HostedControlPlane // nil: it does not exist
 	Components         []hyperv1.ControlPlaneComponent
 	EndpointServices   []hyperv1.AWSEndpointService
 	Services           []corev1.Service
@@ -78,7 +78,7 @@ func FindHostedCluster(ctx context.Context, reader client.Reader, key client.Obj
 	}
 	missing := &NotFoundError{Key: key}
 	list := &hyperv1.HostedClusterList{}
-	// The list only helps with a wrong name. A user who may not list all namespaces gets the first error.
+	// The list only helps with a wrong name. Without permission to list all namespaces, the first error is returned.
 	if err := reader.List(ctx, list); err == nil {
 		for i := range list.Items {
 			missing.Others = append(missing.Others, client.ObjectKeyFromObject(&list.Items[i]).String())

@@ -43,7 +43,7 @@ var chosen = map[string]bool{
 	hyperv1.NodePoolAutorepairEnabledCondition:  true,
 }
 
-// notApplicable are reasons of conditions that are Unknown because there is nothing to observe.
+// notApplicable are reasons of conditions that are Unknown because there are no objects to observe.
 var notApplicable = map[string]bool{
 	hyperv1.NoNodesReason:            true,
 	hyperv1.NoEndpointServicesReason: true,

@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/oneline"
 )
 
-// Options define what Write prints.
+// Options define the output of Write.
 type Options struct {
 	// All prints every object and every condition. Otherwise, only conditions that are not normal are printed, and objects of a
 	// kind in their normal state are one row.
@@ -85,7 +85,7 @@ const (
 	minMessage = 40
 )
 
-// rows appends the rows of a node: its own, those of its conditions, and those of its children. prefix is before the rows below it.
+// rows appends the rows of a node: its own, its conditions' and its children's. prefix is before the rows below it.
 func (o Options) rows(rows []row, n *Node, branch, prefix string) []row {
 	conditions, children := o.shown(n), o.grouped(n.Children)
 	remaining := len(conditions) + len(children)
@@ -149,7 +149,7 @@ func (o Options) row(name string, state *Condition, detail string) row {
 	return r
 }
 
-// shown returns the conditions that have rows. That of the state of the object has none: its row shows the same.
+// shown returns the conditions that have rows. The condition of the object's state has no row: the object's row shows the same.
 func (o Options) shown(n *Node) []Condition {
 	if o.All {
 		return n.Conditions

@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/config/helm"
 )
 
-// Options are what can be chosen by flags. The chart has more values.
+// Options are the settings by flags. The chart has more values.
 type Options struct {
 	Image                                                string
 	Replicas                                             int
@@ -32,7 +32,7 @@ type Options struct {
 	MetricsSet                                           string
 }
 
-// Validate returns what is wrong. Paths are names of flags. Helm checks the rest.
+// Validate returns the errors of the options. Paths are names of flags. Helm checks the rest.
 func (o Options) Validate() field.ErrorList {
 	var errs field.ErrorList
 	flag := func(name string) *field.Path { return field.NewPath("--" + name) }
@@ -62,7 +62,7 @@ func (o Options) Validate() field.ErrorList {
 	return errs
 }
 
-// values is a tree of values. Empty ones are left out, so that those of the chart apply.
+// values is a tree of values. Empty ones are left out, so that the chart's values apply.
 type values map[string]any
 
 func (v values) set(value any, path ...string) {

@@ -15,13 +15,13 @@ func New(terminal bool, getenv func(string) string) Palette {
 	return Palette(terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb")
 }
 
-// Good colours text about what is as it should be.
+// Good colours text about a good state.
 func (p Palette) Good(text string) string { return p.paint("32", text) }
 
-// Warning colours text about what may be wrong.
+// Warning colours text about a possible problem.
 func (p Palette) Warning(text string) string { return p.paint("33", text) }
 
-// Bad colours text about what is wrong.
+// Bad colours text about a problem.
 func (p Palette) Bad(text string) string { return p.paint("31", text) }
 
 func (p Palette) paint(code, text string) string {

@@ -24,10 +24,10 @@ import (
 type Machines struct {
 	InstanceType string
 	Arch         hyperv1.Architecture
-	// Zones are those of their subnets, and Count is the number of machines that will be created.
+	// Zones are the zones of their subnets, and Count is the number of machines that will be created.
 	Zones zone.List
 	Count int
-	// Image is the machine image; empty if it is that of the release.
+	// Image is the machine image; empty for the release's image.
 	Image string
 }
 
@@ -41,18 +41,18 @@ type Release struct {
 	Err   error
 }
 
-// machineFacts are what EC2 has for machines.
+// machineFacts are the facts of EC2 about machines.
 type machineFacts struct {
 	// Offered are the names of the zones with the instance type, and OfferedErr why they are not known.
 	Offered    []string
 	OfferedErr error
-	// AMI is the id of the machine image, Image what EC2 has of it, nil if it does not exist, and ImageErr why it is not known.
+	// AMI is the id of the machine image, Image the image in EC2, nil if it does not exist, and ImageErr why it is not known.
 	AMI      string
 	Image    *accountcheck.Image
 	ImageErr error
 }
 
-// GatherRelease reads the release image of a new cluster, as this machine reaches its registry. Overrides are those of the operator.
+// GatherRelease reads the release image of a new cluster, as this machine reaches its registry. Overrides are the operator's overrides.
 func (f *Facts) GatherRelease(ctx context.Context, r *Release, options release.Options) {
 	overrides, err := release.ParseOverrides(f.argument("registry-overrides"))
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *Facts) GatherRelease(ctx context.Context, r *Release, options release.O
 	r.Found, r.Err = release.From(r.Mirrors, release.New(options)).Resolve(ctx, r.Image, r.PullSecret)
 }
 
-// gatherMachines reads what EC2 has for the machines of the cluster.
+// gatherMachines reads the facts of EC2 about the cluster's machines.
 func (a *AWS) gatherMachines(ctx context.Context, cfg aws.Config) {
 	a.machines = make([]machineFacts, len(a.Cluster.Machines))
 	var group sync.WaitGroup
@@ -95,13 +95,13 @@ func (a *AWS) gatherNeeds(ctx context.Context, cfg aws.Config) {
 		}
 		cpus, err := accountcheck.CPUs(ctx, cfg, m.InstanceType)
 		if err != nil {
-			a.Errors["vCPUs"] = errors.New(awsx.Message(err)) // the quota is then compared with what is in use
+			a.Errors["vCPUs"] = errors.New(awsx.Message(err)) // the quota is then compared with the use
 		}
 		a.Cluster.Needs.CPUs += cpus * m.Count
 	}
 }
 
-// gatherIdentity reads what the caller may do, and the clock of AWS.
+// gatherIdentity reads the caller's permissions, and the clock of AWS.
 func (a *AWS) gatherIdentity(ctx context.Context, cfg aws.Config) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -177,7 +177,7 @@ func (a *AWS) clock() Result {
 	return passed("it differs from the clock of AWS by %s", skew)
 }
 
-// offered compares the zones of the cluster with those in which EC2 has the instance type.
+// offered compares the zones of the cluster with the zones in which EC2 offers the instance type.
 func (a *AWS) offered(m Machines, facts machineFacts) Result {
 	switch {
 	case facts.OfferedErr != nil:
@@ -256,7 +256,7 @@ func (a *AWS) spot() Result {
 	return passed("%s exists", accountcheck.SpotRole)
 }
 
-// permissions compares what the caller may do with the policies of the commands.
+// permissions compares the caller's permissions with the policies of the commands.
 func (a *AWS) permissions() Result {
 	const action = "allow them to the caller: config/iam/commandline; policies of the organization limit it, too"
 	denied := slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.denied, a.refused))))

@@ -31,7 +31,7 @@ func (e *Existing) hostedZones() map[string]bool {
 	return zones
 }
 
-// subnets are those of the node pools.
+// subnets returns the subnets of the node pools.
 func (e *Existing) subnets() (ids []string) {
 	for i := range e.NodePools {
 		if aws := e.NodePools[i].Spec.Platform.AWS; aws != nil && aws.Subnet.ID != nil {
@@ -127,7 +127,7 @@ func GatherAvailabilityZones(ctx context.Context, cfg aws.Config, f *Facts) {
 	}
 }
 
-// describe returns what the checks need to know about a cluster that exists.
+// describe returns the facts that the checks need about an existing cluster.
 func (f *Facts) describe(ctx context.Context, cfg aws.Config, existing *Existing) {
 	c := &Cluster{Private: isPrivate(existing.Spec.Platform.AWS.EndpointAccess), Spot: existing.Spec.AutoNode.Karpenter() != nil}
 	f.AWS.Cluster = c

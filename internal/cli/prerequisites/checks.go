@@ -37,7 +37,7 @@ type Result struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
 	Message string `json:"message"`
-	// Action is what to do; empty if it passed.
+	// Action is the remedy; empty if the check passed.
 	Action string `json:"action,omitempty"`
 }
 
@@ -84,7 +84,7 @@ var checks = []check{
 	{"Hosted clusters", []string{"HostedClusters"}, (*Facts).clusters, true},
 }
 
-// Run runs all checks. For a new cluster, what the installation lacks is a warning: the user may not see all of it, and may not change it.
+// Run runs all checks. For a new cluster, problems of the installation are warnings: the user may not see all of it, and may not change it.
 func Run(f *Facts) (results []Result) {
 	for _, c := range checks {
 		if c.clusters && f.creating() {
@@ -371,7 +371,7 @@ func (f *Facts) oidcDocuments() Result {
 	return passed("%d issuers answer", count)
 }
 
-// trust reports what the operators find when they use their tokens, which is more than a comparison of policies.
+// trust reports the operators' findings when they use their tokens, which is more than a comparison of policies.
 func (f *Facts) trust() Result {
 	var refused, open []string
 	for i := range f.HostedClusters {
@@ -451,7 +451,7 @@ func (a *AWS) run() (results []Result) {
 	return results
 }
 
-// needs are those of the new cluster, else of a usual one.
+// needs returns the needs of the new cluster, or else of a usual cluster.
 func (a *AWS) needs() accountcheck.Needs {
 	if c := a.Cluster; c != nil && c.New {
 		return c.Needs

@@ -1,5 +1,5 @@
-// Package prerequisites checks what an installation and its hosted clusters need, and returns what to do about each problem. Gather reads
-// the facts; the checks are pure functions of them.
+// Package prerequisites checks the prerequisites of an installation and its hosted clusters, and returns the remedy for each problem.
+// Gather reads the facts; the checks are pure functions of them.
 package prerequisites
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Facts are what the checks know.
+// Facts are the inputs of the checks.
 type Facts struct {
 	Now           time.Time
 	ClientVersion string
-	// Namespace is that of the operator.
+	// Namespace is the operator's namespace.
 	Namespace string
 
 	ServerVersion  string
@@ -42,21 +42,21 @@ type Facts struct {
 	Nodes          []corev1.Node
 	Deployments    []appsv1.Deployment
 	DaemonSets     []appsv1.DaemonSet
-	// Services are those of type LoadBalancer, and Warnings the latest events about those without one.
+	// Services are the Services of type LoadBalancer, and Warnings the latest events about Services without a load balancer.
 	Services []corev1.Service
 	Warnings map[client.ObjectKey]string
-	// Pods are those of the operator and of control planes.
+	// Pods are the pods of the operator and of control planes.
 	Pods           []corev1.Pod
 	HostedClusters []hyperv1.HostedCluster
 	// EndpointServices have the zones that load balancers serve.
 	EndpointServices []hyperv1.AWSEndpointService
-	// PublishedZones are the ids of zones that the operator publishes for users who may read neither Nodes nor EndpointServices.
+	// PublishedZones are the ids of zones that the operator publishes for users without permission to read Nodes and EndpointServices.
 	PublishedZones []string
 	// Documents are the answers of issuers, and of the bucket, by URL.
 	Documents map[string]error
-	// AWS are the facts of an account, if one was asked.
+	// AWS are the facts of an account, if an account is checked.
 	AWS *AWS
-	// Errors are about what could not be read, by the name of the field.
+	// Errors are the errors of failed reads, by the name of the field.
 	Errors map[string]error
 
 	mu sync.Mutex
@@ -88,20 +88,20 @@ type AWS struct {
 	// Caller is the identity of the credentials, and Skew by how much the clock of AWS is ahead.
 	Caller awsgraph.Caller
 	Skew   time.Duration
-	// machines are in the order of those of the cluster.
+	// machines are in the order of the cluster's machines.
 	machines []machineFacts
 	spotRole bool
-	// denied are actions that dry runs were refused, and refused those of the simulation.
+	// denied are actions that dry runs were refused, and refused actions that the simulation denied.
 	denied, refused []string
-	// AvailabilityZones are those of the region, with the names that the account has for them.
+	// AvailabilityZones are the region's zones, with the names that the account has for them.
 	AvailabilityZones zone.List
 	// Nodes is true if the nodes of the management cluster are instances of this account.
 	Nodes bool
 	// Cluster is the cluster that the account is checked for. Nil: any.
 	Cluster *Cluster
-	// Zones are the hosted zones of a HostedCluster by id; the error is what is wrong with it.
+	// Zones are the hosted zones of a HostedCluster by id; the error is the problem of the zone.
 	Zones map[string]error
-	// Errors are about what could not be read.
+	// Errors are the errors of failed reads.
 	Errors map[string]error
 }
 
@@ -111,20 +111,20 @@ type Cluster struct {
 	New, Continued bool
 	// Private: nodes reach the API server through an endpoint.
 	Private bool
-	// Zones are those of the node pools' subnets.
+	// Zones are the zones of the node pools' subnets.
 	Zones    zone.List
 	Machines []Machines
 	// Release is the release image of a new cluster. Spot: spot instances are possible.
 	Release *Release
 	Spot    bool
-	// Owner has the tags of what will be created, and Policies are those of the commands that create it.
+	// Owner holds the tags of the resources to create, and Policies are the policies of the commands that create them.
 	Owner    awsgraph.Owner
 	Policies []string
-	// Needs are what it needs of quotas.
+	// Needs are its needs of quotas.
 	Needs accountcheck.Needs
 }
 
-// required are the kinds that the operator needs, and what installs them: a chart, or a value of the chart of the operator.
+// required are the kinds that the operator needs, and their installer: a chart, or a value of the operator's chart.
 var required = []struct {
 	installedBy, group string
 	kinds              []string
@@ -138,7 +138,7 @@ var required = []struct {
 // httpTimeout is of one document.
 const httpTimeout = 10 * time.Second
 
-// Gather reads the facts. What cannot be read is in Errors.
+// Gather reads the facts. Failed reads are in Errors.
 func Gather(ctx context.Context, reader client.Reader, server discovery.DiscoveryInterface, web *http.Client, f *Facts) {
 	f.ServedKinds, f.Warnings, f.Documents, f.Errors = map[string]bool{}, map[client.ObjectKey]string{}, map[string]error{}, map[string]error{}
 	var group sync.WaitGroup
@@ -222,7 +222,7 @@ func Gather(ctx context.Context, reader client.Reader, server discovery.Discover
 	f.gatherDocuments(ctx, web)
 }
 
-// gatherDocuments asks as AWS does: without credentials.
+// gatherDocuments requests the documents as AWS does: without credentials.
 func (f *Facts) gatherDocuments(ctx context.Context, web *http.Client) {
 	var urls []string
 	if bucket, region := f.bucket(); bucket != "" {

@@ -18,7 +18,7 @@ import (
 type Served struct {
 	// IDs are sorted. None: they are not known.
 	IDs []string
-	// Source is what the ids were read from.
+	// Source names the source of the ids.
 	Source string
 }
 
@@ -37,8 +37,8 @@ func (s Served) in(account zone.List) string {
 	return strings.Join(all, ", ")
 }
 
-// GatherZones reads which zones the management cluster serves. What cannot be read is in Errors. Users who may not read it get what the
-// operator publishes.
+// GatherZones reads which zones the management cluster serves. Failed reads are in Errors. Users without the permission get the zones
+// that the operator publishes.
 func GatherZones(ctx context.Context, reader client.Reader, f *Facts) {
 	services, nodes := &hyperv1.AWSEndpointServiceList{}, &corev1.NodeList{}
 	f.report("EndpointServices", reader.List(ctx, services))
@@ -50,9 +50,9 @@ func GatherZones(ctx context.Context, reader client.Reader, f *Facts) {
 	}
 }
 
-// Served returns the zones that the load balancers of the management cluster serve: those of the newest endpoint service, which AWS
-// reports, else those of the nodes, else what the operator publishes. The names of nodes' zones are compared only if the account of the
-// zones is that of the nodes.
+// Served returns the zones that the load balancers of the management cluster serve: the zones of the newest endpoint service, which AWS
+// reports, else the zones of the nodes, else the zones that the operator publishes. The names of nodes' zones are compared only if the
+// zones' account is the nodes' account.
 func (f *Facts) Served() Served {
 	var labels []string
 	for i := range f.Nodes {
@@ -140,8 +140,8 @@ func (f *Facts) zones() Result {
 	return passed("%s, with the cluster's %s", text, c.Zones)
 }
 
-// FirstZone returns the first usable zone of the account. For an endpoint it is one that the management cluster serves. If that is not known
-// because of the permissions of the user, there is no default: a private cluster in another zone never becomes available.
+// FirstZone returns the first usable zone of the account. For an endpoint it is a zone that the management cluster serves. If that is not
+// known because of the permissions of the user, there is no default: a private cluster in another zone never becomes available.
 func (f *Facts) FirstZone(endpoint bool) (zone.Zone, error) {
 	usable, served := f.AWS.AvailabilityZones.Usable(), f.Served()
 	if of := usable.Of(served.IDs); endpoint && len(of) > 0 {

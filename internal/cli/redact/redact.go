@@ -1,7 +1,7 @@
-// Package redact removes secrets from what leaves the management cluster for another reader, such as a dump for support.
+// Package redact removes secrets from data that leaves the management cluster for another reader, such as a dump for support.
 //
 // It has two independent means. Values of Secrets that are known are replaced wherever they occur. Everything that has the form of a
-// secret is replaced as well, because a program may log what is in no Secret.
+// secret is replaced as well, because a program may log a value that no Secret contains.
 package redact
 
 import (
@@ -155,7 +155,7 @@ func pemSecrets(value []byte) []string {
 	}
 }
 
-// pattern is the form of a secret. What the groups match stays.
+// pattern is the form of a secret. Text that the groups match stays.
 type pattern struct {
 	expression *regexp.Regexp
 	with       string
@@ -207,7 +207,7 @@ var secretName = regexp.MustCompile(`(?i)(password|passwd|secret|token|private_?
 // publicName matches names that the expression above matches by mistake: references, and settings about tokens.
 var publicName = regexp.MustCompile(`(?i)(name|ref|file|path|secrets|id|arn|url|audience|seconds|mount|type|policy)$`)
 
-// Object removes the secrets of an object, in place. It also removes what only takes space.
+// Object removes the secrets of an object, in place. It also removes fields that only take space.
 func (r *Redactor) Object(u *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
 	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")

@@ -86,8 +86,8 @@ func (e *Engine) ensure(ctx context.Context, n *Node, p *Plan) (Observed, error)
 	return observed, nil
 }
 
-// create creates the resource. It returns false if it finds one that an earlier attempt has created, whose attributes have to
-// be compared.
+// create creates the resource. It returns false if it finds a resource of an earlier attempt. The caller then compares the
+// attributes.
 func (e *Engine) create(ctx context.Context, n *Node, ids IDs, desired Attributes, record Record) (Observed, bool, error) {
 	// The intent of an interrupted run keeps its token, so that the API recognizes the repetition.
 	intent := Record{Token: record.Token, Time: e.Clock.Now()}
@@ -157,7 +157,7 @@ func (e *Engine) found(n *Node, found Observed, intent Record, err error) (Obser
 	return found, false, nil
 }
 
-// awaitVisible looks a resource up until it is found, or until one that was created at the time of the record would be found.
+// awaitVisible looks a resource up until it is found, or until a resource that was created at the time of the record would be found.
 func (e *Engine) awaitVisible(ctx context.Context, n *Node, ids IDs, record Record) (Observed, error) {
 	b := e.backoff()
 	for {

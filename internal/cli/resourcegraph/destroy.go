@@ -32,8 +32,8 @@ func (e *Engine) delete(ctx context.Context, n *Node, ids IDs, observed Observed
 	e.emit(n, Event{Phase: Deleting, ID: observed.ID})
 	b := e.backoff()
 	if err := e.requestDeletion(ctx, n, observed, b); err != nil {
-		// Another deletion may have completed meanwhile, such as that of a process that was killed. IAM refuses this one then: its
-		// condition is a tag that a resource that is gone does not carry.
+		// Another deletion may have completed meanwhile, such as the deletion by a process that was killed. IAM refuses this
+		// deletion then: its condition is a tag that a deleted resource does not carry.
 		if found, readErr := e.read(ctx, n, ids, true); readErr != nil || found.Exists() {
 			return err
 		}

@@ -1,12 +1,12 @@
 // Package resourcegraph brings a graph of resources to a desired state, and deletes it again.
 //
-//	graph.go    nodes: what a resource depends on, and how it is read, compared, created, updated and deleted
+//	graph.go    nodes: dependencies of a resource, and how it is read, compared, created, updated and deleted
 //	state.go    the file with the ids of created resources, and with intents: creations with an unknown outcome
 //	plan.go     read everything, compare, and show the difference as a tree; no writing call
 //	apply.go    create and update in the order of dependencies, in parallel
 //	destroy.go  delete in the reverse order
 //	retry.go    back-off for throttling, eventual consistency and resources in use
-//	events.go   what happens, for a live view or a log
+//	events.go   progress, for a live view or a log
 //
 // The package knows no cloud. A node is as small as one writing call, so that independent calls run in parallel and a
 // process that dies leaves at most one unknown outcome per call in progress.

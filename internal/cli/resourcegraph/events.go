@@ -2,10 +2,10 @@ package resourcegraph
 
 import "time"
 
-// Phase is what happens to a node.
+// Phase is the progress of a node.
 type Phase string
 
-// The phases. Those in -ed end a step.
+// The phases. Phases in -ed end a step.
 const (
 	Creating Phase = "creating"
 	Created  Phase = "created"
@@ -14,10 +14,10 @@ const (
 	Updated  Phase = "updated"
 	Deleting Phase = "deleting"
 	Deleted  Phase = "deleted"
-	// Waiting has a detail: what the resource is waiting for.
+	// Waiting carries a detail: the wait of the resource.
 	Waiting Phase = "waiting"
 	Ready   Phase = "ready"
-	// Retrying has an error and the time until the next attempt.
+	// Retrying carries an error and the time until the next attempt.
 	Retrying Phase = "retrying"
 	Failed   Phase = "failed"
 	// Skipped: a dependency has failed.

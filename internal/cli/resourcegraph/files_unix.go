@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lockFile fails at once if another process has the lock. The kernel releases it when the process ends, however it ends.
+// lockFile fails at once if another process holds the lock. The kernel releases it when the process ends, however it ends.
 func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
 // syncDirectory makes a renamed file durable.

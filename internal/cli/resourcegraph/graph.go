@@ -14,11 +14,11 @@ type Attributes map[string]string
 // IDs returns the id of the resource of another node, or "" if it does not exist yet.
 type IDs func(node string) string
 
-// Observed is what a read has found. The zero value means that the resource does not exist.
+// Observed is the result of a read. The zero value means that the resource does not exist.
 type Observed struct {
 	ID         string
 	Attributes Attributes
-	// Pending is what the resource is waiting for, such as "state pending". Empty means ready.
+	// Pending is the wait of the resource, such as "state pending". Empty means ready.
 	Pending string
 }
 
@@ -29,7 +29,7 @@ func (o Observed) Exists() bool { return o.ID != "" }
 type Lookup struct {
 	// ID is the recorded id. It decides if several resources match. Empty: look the resource up by its ownership tag.
 	ID string
-	// Recorded: a creation is recorded, whose outcome may be unknown. It marks a resource as ours that could not carry its
+	// Recorded: a creation is recorded. Its outcome may be unknown. It marks a resource as ours that could not carry its
 	// ownership tag from the call that created it.
 	Recorded bool
 	IDs      IDs

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Action is what a plan does to a node.
+// Action is a plan's action on a node.
 type Action string
 
 // The actions.
@@ -21,7 +21,7 @@ const (
 	Keep Action = "keep"
 )
 
-// Step is what a plan does to one node.
+// Step is one action of a plan.
 type Step struct {
 	Node     *Node
 	Action   Action
@@ -76,7 +76,7 @@ func (p *Plan) Count(a Action) int {
 	return count
 }
 
-// Empty is true if nothing is to be done.
+// Empty is true if the plan contains no action.
 func (p *Plan) Empty() bool { return p.Count(Create)+p.Count(Modify)+p.Count(Delete) == 0 }
 
 // Plan reads all resources and compares them with the desired state. It makes no writing call.
@@ -176,7 +176,7 @@ func (e *Engine) read(ctx context.Context, n *Node, ids IDs, fresh bool) (Observ
 	return observed, err
 }
 
-// walk visits each node after those that after returns for it, in parallel. Nodes after one that failed are skipped. All
+// walk visits each node after the nodes that after returns for it, in parallel. Nodes after a failed node are skipped. All
 // errors are returned.
 func (e *Engine) walk(ctx context.Context, nodes []*Node, after func(*Node) []string, visit func(context.Context, *Node) error) error {
 	type result struct {

@@ -18,14 +18,14 @@ const (
 	longest = 80
 )
 
-// WriteOptions define what Write writes.
+// WriteOptions define the output of Write.
 type WriteOptions struct {
 	// Verbose: every resource, and every attribute in full.
 	Verbose bool
 	Palette palette.Palette
 }
 
-// Write writes the plan as a tree, with what changes and the resources above it. New resources are one line each, attributes that
+// Write writes the plan as a tree, with the changes and the resources above them. New resources are one line each, attributes that
 // several of them share are at the end, and long values are cut.
 func (p *Plan) Write(w io.Writer, o WriteOptions) {
 	t := planWriter{Plan: p, WriteOptions: o, w: w, children: map[string][]*Node{}}
@@ -58,7 +58,7 @@ type sharedAttribute struct {
 	resources int
 }
 
-// sharedAttributes are those of several new resources, in the order of their names.
+// sharedAttributes returns the attributes that several new resources share, in the order of their names.
 func (p *Plan) sharedAttributes() []sharedAttribute {
 	count := map[Change]int{}
 	for _, s := range p.steps {

@@ -10,14 +10,14 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Class is what an error means for the next attempt.
+// Class is the meaning of an error for the next attempt.
 type Class int
 
 // The classes of errors.
 const (
-	// Fatal: another attempt would fail, too. Nothing was changed.
+	// Fatal: another attempt would fail, too. The call had no effect.
 	Fatal Class = iota
-	// Throttled: nothing was changed; try again later.
+	// Throttled: the call had no effect; try again later.
 	Throttled
 	// Unknown: there was no answer. The call may have been carried out.
 	Unknown
@@ -31,7 +31,7 @@ const (
 	InUse
 )
 
-// GivenUpError is returned after the time for attempts of one call is over. It has the last error.
+// GivenUpError is returned after the time for attempts of one call is over. It wraps the last error.
 type GivenUpError struct {
 	Attempts int
 	After    time.Duration

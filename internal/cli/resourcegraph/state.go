@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Record is what is known about the resource of a node.
+// Record holds the recorded facts about a node's resource.
 type Record struct {
 	// ID is empty while the outcome of the creation is unknown.
 	ID string `json:"id,omitempty"`
-	// Token is that of the last creation, Time its time.
+	// Token is the token of the last creation, Time its time.
 	Token string    `json:"token,omitempty"`
 	Time  time.Time `json:"time,omitzero"`
 }
@@ -24,7 +24,7 @@ type Record struct {
 // document is the state file.
 type document struct {
 	Version int `json:"version"`
-	// Scope identifies what the ids are in, such as the account and the region.
+	// Scope identifies the scope of the ids, such as the account and the region.
 	Scope     map[string]string `json:"scope,omitempty"`
 	Resources map[string]Record `json:"resources"`
 }
@@ -56,7 +56,7 @@ func NewState(text []byte, save func([]byte) error) (*State, error) {
 	return s, nil
 }
 
-// CheckScope compares the scope with that of the recorded state, and records it. Ids of another account would be looked up
+// CheckScope compares the scope with the recorded scope, and records it. Ids of another account would be looked up
 // in this one, not found, and created again.
 func (s *State) CheckScope(scope map[string]string) error {
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (s *State) Scope() map[string]string {
 	return s.doc.Scope
 }
 
-// Newest returns the time of the last creation that is recorded. A list may lack what was created after it.
+// Newest returns the time of the last creation that is recorded. A list may lack resources that were created after it.
 func (s *State) Newest() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

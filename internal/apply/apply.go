@@ -1,5 +1,5 @@
-// Package apply applies the objects that an operator owns: server-side apply with one field owner, no write where nothing
-// differs, and pruning of objects that are no longer desired.
+// Package apply applies the objects that an operator owns: server-side apply with one field owner, no write without a
+// difference, and pruning of objects that are no longer desired.
 package apply
 
 import (
@@ -22,7 +22,7 @@ const (
 	// InventoryLabel is on every object of a Set. Its value names the operator and the set. Prune finds the objects of a set
 	// by it.
 	InventoryLabel = "hypershift.openshift.io/inventory"
-	// AppliedAnnotation has the hash of the last applied object. After a restart, it still shows that a field was removed
+	// AppliedAnnotation holds the hash of the last applied object. After a restart, it still shows that a field was removed
 	// from the desired object.
 	AppliedAnnotation = "hypershift.openshift.io/applied"
 )
@@ -99,10 +99,10 @@ func (a *Applier) ApplyEach(ctx context.Context, set Set, objs ...client.Object)
 	return written, len(gone) > 0, err
 }
 
-// A cache usually has a written object after milliseconds. Await does not wait longer for a slower one.
+// A cache usually contains a written object after milliseconds. Await does not wait longer for a slower one.
 const awaitInterval, awaitTimeout = 2 * time.Millisecond, 250 * time.Millisecond
 
-// Await reports whether the cache has the objects as they were applied, and waits briefly for it. Then a caller that depends
+// Await reports whether the cache contains the objects as they were applied, and waits briefly for it. Then a caller that depends
 // on them can continue.
 func (a *Applier) Await(ctx context.Context, set Set, objs ...client.Object) bool {
 	return wait.PollUntilContextTimeout(ctx, awaitInterval, awaitTimeout, true, func(ctx context.Context) (bool, error) {

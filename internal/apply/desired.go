@@ -69,7 +69,7 @@ func (a *Applier) hash(set Set, id objectID, obj client.Object) (string, error) 
 	if set.Parent != nil {
 		parent = set.Parent.GetUID()
 	}
-	text, err := json.Marshal([]any{a.inventory(set), parent, id, obj}) // map keys are sorted: the same object has the same text
+	text, err := json.Marshal([]any{a.inventory(set), parent, id, obj}) // map keys are sorted: the same object gives the same text
 	if err != nil {
 		return "", err
 	}

@@ -18,7 +18,7 @@ import (
 // repeated while both stay the same. It is a digest, because an operator has one for each object that it has applied.
 type comparison [16]byte
 
-// comparisonOf identifies the comparison of live with the desired object that has the hash. The hash covers the name of the
+// comparisonOf identifies the comparison of live with the desired object of that hash. The hash covers the name of the
 // object.
 func comparisonOf(hash string, live client.Object) comparison {
 	sum := sha256.Sum256([]byte(hash + " " + string(live.GetUID()) + " " + live.GetResourceVersion()))
@@ -34,15 +34,15 @@ const (
 )
 
 // comparisons remembers the last comparison of each object without a difference. It has one small entry per object: with an
-// entry per comparison, most of the memory would be for versions of objects that no longer exist. That of a
-// deleted object is not used again, and is forgotten after two periods, without a call that reports the deletion.
+// entry per comparison, most of the memory would be for versions of objects that no longer exist. The entry of a deleted
+// object is not used again, and is forgotten after two periods, without a call that reports the deletion.
 type comparisons struct {
 	seed  maphash.Seed
 	max   int
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// recent are those added or found since begun, earlier those of the period before and not since.
+	// recent are the comparisons added or found since begun, earlier the comparisons of the period before and not since.
 	recent, earlier map[uint64]comparison
 	begun           time.Time
 }
@@ -88,7 +88,7 @@ func (c *comparisons) endPeriod() {
 // identity as well.
 func (c *comparisons) key(id objectID) uint64 { return maphash.Comparable(c.seed, id) }
 
-// upToDate reports whether applying want would change nothing: the same object was applied last, and live still contains it.
+// upToDate reports whether applying want would be without effect: the same object was applied last, and live still contains it.
 func upToDate(want *unstructured.Unstructured, live client.Object) (bool, error) {
 	if live.GetAnnotations()[AppliedAnnotation] != want.GetAnnotations()[AppliedAnnotation] {
 		return false, nil

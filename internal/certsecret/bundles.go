@@ -14,7 +14,7 @@ import (
 // Bundles is the ConfigMap that several bundles of trusted authorities share where certificates share Secrets. They are public.
 const Bundles = "certificate-authorities"
 
-// bundles are the names of what is in it. The bundle root-ca, with which clients verify the API server, has its own ConfigMap.
+// bundles are the names of the bundles in it. The bundle root-ca, with which clients verify the API server, has its own ConfigMap.
 var bundles = []string{names.ClientCA, names.KubeletServingCA, names.KubeletClientCA}
 
 // IsSharedBundle reports whether the bundle of that name is in Bundles.

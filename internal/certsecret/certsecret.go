@@ -1,7 +1,8 @@
-// Package certsecret defines which Secret has a certificate, an authority or a kubeconfig of a control plane.
+// Package certsecret defines which Secret contains a certificate, an authority or a kubeconfig of a control plane.
 //
-// Each has a name. In control planes of earlier versions, and where users bring the certificates, it is the name of a Secret of its
-// own. In new ones, those that the same program uses share a Secret, because each Secret is a write to the management cluster:
+// Each is known by a name. In control planes of earlier versions, and where users bring the certificates, it is the name of its own
+// Secret. In new control planes, the certificates of one program share a Secret, because each Secret is a write to the management
+// cluster:
 //
 //	own:     Secret kcm-server-tls                         tls.crt, tls.key, ca.crt
 //	shared:  Secret kube-controller-manager-certificates   kcm-server-tls.tls.crt, kcm-server-tls.tls.key, kcm-server-tls.ca.crt
@@ -24,7 +25,7 @@ import (
 
 // Shared Secrets, by the program that uses them.
 const (
-	// Authorities has the authorities with keys that only the control-plane-operator reads.
+	// Authorities holds the authorities with keys that only the control-plane-operator reads.
 	Authorities          = "certificate-authorities"
 	KubeAPIServer        = "kube-apiserver-certificates"
 	Etcd                 = "etcd-certificates"
@@ -33,7 +34,7 @@ const (
 	ControlPlaneOperator = "control-plane-operator-certificates"
 )
 
-// sharing has the shared Secrets by the names of what is in them.
+// sharing maps the names of certificates, authorities and kubeconfigs to their shared Secrets.
 var sharing = map[string]string{
 	names.RootCA:                 Authorities,
 	names.EtcdSigner:             Authorities,
@@ -72,18 +73,18 @@ func Keys(name string) []string {
 	return []string{pki.TrustKey, corev1.TLSCertKey, corev1.TLSPrivateKeyKey}
 }
 
-// Key returns the key in a shared Secret of what has that key in an own one.
+// Key returns the key in a shared Secret for a key in an own Secret.
 func Key(name, key string) string { return name + "." + key }
 
-// Put adds the data of a certificate to that of a shared Secret.
+// Put adds the data of a certificate to a shared Secret's data.
 func Put(shared map[string][]byte, name string, data map[string][]byte) {
 	for key, value := range data {
 		shared[Key(name, key)] = value
 	}
 }
 
-// Part returns what the data of a shared Secret has of one certificate, under the keys of an own Secret. It returns nil if it
-// has nothing.
+// Part returns one certificate's part of a shared Secret's data, under the keys of an own Secret. It returns nil without such
+// a part.
 func Part(shared map[string][]byte, name string) map[string][]byte {
 	var part map[string][]byte
 	for key, value := range shared {

@@ -21,14 +21,14 @@ import (
 // workloadFiles are the names of the file with the workload. Each component has one of them.
 var workloadFiles = []string{"deployment.yaml", "statefulset.yaml", "daemonset.yaml"}
 
-// A Target is where components run: in the namespace of a control plane, or inside a hosted cluster. It has the facts of one
-// cluster that adapters use, and sets what all components there have in common.
+// A Target is where components run: in the namespace of a control plane, or inside a hosted cluster. It holds the facts of
+// one cluster that adapters use, and sets the fields that all components there share.
 type Target interface {
 	// Image returns the reference of an image, or "" if the release has none of that name.
 	Image(name string) string
 	// Kinds lists the kinds of objects that components have or have ever had. Objects of other kinds would not be pruned.
 	Kinds() []client.ObjectList
-	// Prepare sets the fields of an object that adapters may rely on, and reports whether the cluster has the object at all.
+	// Prepare sets the fields of an object that adapters may rely on, and reports whether the cluster needs the object at all.
 	Prepare(c Traits, obj client.Object) (wanted bool)
 	// Complete sets the fields that all workloads have, after the adapters of all objects.
 	Complete(c Traits, w *Workload, objs []client.Object) error
@@ -46,7 +46,7 @@ type Component[T Target] struct {
 	// Name is the name of its ControlPlaneComponent, of the label app of its pods and of the set of its objects. The name of
 	// its workload is in its asset.
 	Name string
-	// Assets has a YAML file for each object, in any directory. One of them is deployment.yaml, statefulset.yaml or
+	// Assets contains a YAML file for each object, in any directory. One of them is deployment.yaml, statefulset.yaml or
 	// daemonset.yaml. Its images are names that the Target resolves.
 	Assets fs.FS
 	// After names the components that precede this one during a rollout: they must be available and have completed the
@@ -54,7 +54,7 @@ type Component[T Target] struct {
 	After []string
 	// Wanted reports whether the cluster has this component. Nil means every cluster.
 	Wanted func(T) bool
-	// Adapters set what depends on the cluster, in order.
+	// Adapters set the cluster-specific fields, in order.
 	Adapters []Adapter[T]
 	// RequestServing is set for a component that serves requests of users: a highly available cluster has 3 replicas of it,
 	// and 2 of others. Replicas in an asset take precedence.
@@ -97,8 +97,8 @@ func Only[T Target](file string, when func(T) bool) Adapter[T] {
 	return Adapter[T]{file: file, when: when}
 }
 
-// Container returns a container or init container of the pod, for an adapter to change. It panics if there is none: assets
-// are constant.
+// Container returns a container or init container of the pod, for an adapter to change. It panics if the container is
+// missing: assets are constant.
 func Container(pod *corev1.PodSpec, name string) *corev1.Container {
 	for _, containers := range [][]corev1.Container{pod.Containers, pod.InitContainers} {
 		for i := range containers {

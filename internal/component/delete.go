@@ -66,7 +66,7 @@ func (r *Runner) end(ctx context.Context, namespace, component string) (gone boo
 }
 
 // deleteClaims deletes the volume claims of the pods that are not being deleted. Kubernetes keeps a claim until its pod has ended.
-// The deletion of the namespace, which would delete it, too, would look for what is left five seconds later only.
+// The deletion of the namespace, which would delete it, too, would look for remaining claims only five seconds later.
 func (r *Runner) deleteClaims(ctx context.Context, which []client.ListOption) error {
 	pods := &corev1.PodList{}
 	if err := r.Client.List(ctx, pods, which...); err != nil {

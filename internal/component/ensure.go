@@ -18,14 +18,14 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ComponentLabel has the name of the component of an object or a pod.
+// ComponentLabel holds the name of the component of an object or a pod.
 const ComponentLabel = "hypershift.openshift.io/control-plane-component"
 
 // ReleaseAnnotation is on a workload, and not on its pods: the version that it was last set to. An image that two releases
 // share is not rolled out again.
 const ReleaseAnnotation = "hypershift.openshift.io/release-version"
 
-// Options are what a Runner needs.
+// Options configure a Runner.
 type Options struct {
 	// Client reads from a cache. Reader reads past it: Events and volume claims of a component that does not become
 	// available, and ReplicaSets during deletion.
@@ -39,10 +39,10 @@ type Options struct {
 	Kinds []client.ObjectList
 }
 
-// A ControlPlane is what a Runner applies.
+// A ControlPlane is the input of a Runner.
 type ControlPlane struct {
 	HCP *hyperv1.HostedControlPlane
-	// Version is that of the desired release.
+	// Version is the desired release's version.
 	Version    string
 	Components []Rendered
 }
@@ -81,7 +81,7 @@ type part struct {
 // their pods wait by themselves, and are scheduled and pull images meanwhile. The error of one component is part of its State
 // and of the returned error, and does not hide the others.
 //
-// With held set, Ensure changes nothing and reports the status only.
+// With held set, Ensure does not write and reports the status only.
 func (r *Runner) Ensure(ctx context.Context, plane ControlPlane, held bool) ([]State, error) {
 	parts := make([]*part, len(plane.Components))
 	for i, c := range plane.Components {

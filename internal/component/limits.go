@@ -13,7 +13,7 @@ var (
 	memorySizeLimit  = resource.MustParse("16Mi")
 )
 
-// Bound limits what a pod uses of its node, which pods of other tenants share. The memory limit of a container is a multiple
+// Bound limits a pod's use of its node, which pods of other tenants share. The memory limit of a container is a multiple
 // of its request: enough for a busy cluster, and less than a node. A factor of 0 sets none. Limits that a container or a
 // volume sets take precedence.
 func Bound(pod *corev1.PodSpec, factor int64) {

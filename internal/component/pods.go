@@ -77,7 +77,7 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// podProblem reads the status of the pod and, before it has a container, Events.
+// podProblem reads the pod's status and, before a container exists, Events.
 func (r *Runner) podProblem(ctx context.Context, pod *corev1.Pod) (problem, error) {
 	t := problemOf(pod)
 	if t.reason == hyperv1.PodUnschedulableReason {

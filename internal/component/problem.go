@@ -13,12 +13,12 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/oneline"
 )
 
-// problem is what prevents pods from becoming ready: a reason, and a sentence that does not change while the cause does not.
-// Without a reason nothing is wrong, and it only takes time.
+// problem is why pods do not become ready: a reason, and a sentence that does not change while the cause does not. Without a
+// reason there is no failure, and it only takes time.
 type problem struct{ reason, message string }
 
-// PodProblem returns what prevents a pod from becoming ready, in a sentence that does not change while the cause does not, or ""
-// if its status shows nothing.
+// PodProblem returns why a pod does not become ready, in a sentence that does not change while the cause does not, or "" if its
+// status shows no problem.
 func PodProblem(pod *corev1.Pod) string { return problemOf(pod).message }
 
 // problemOf reads the status of one pod, in the order in which a pod starts.
@@ -78,7 +78,7 @@ func suffixed(words string) string {
 // longest is the maximum length of a quoted message.
 const longest = 300
 
-// shortened returns a text for a condition. A program may log what its users have sent, such as escape sequences of a terminal.
+// shortened returns a text for a condition. A program may log its users' input, such as escape sequences of a terminal.
 func shortened(words string) string {
 	words = oneline.Of(words)
 	if runes := []rune(words); len(runes) > longest {

@@ -20,7 +20,7 @@ type Rendered struct {
 	Err     error
 }
 
-// RenderAll returns the components that the cluster has: those that it wants and for which the release has the images.
+// RenderAll returns the cluster's components: the components that it wants and for which the release contains the images.
 func RenderAll[T Target](t T, components ...Component[T]) []Rendered {
 	var all []Rendered
 	for _, c := range components {

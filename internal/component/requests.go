@@ -7,7 +7,7 @@ import (
 )
 
 // OverrideRequests sets the requests that the user has chosen for containers of a workload. The hypershift-operator has checked
-// them; one that cannot be read has no effect.
+// them; a request that cannot be read has no effect.
 func OverrideRequests(workload string, pod *corev1.PodSpec, annotations map[string]string) {
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {

@@ -25,7 +25,7 @@ type State struct {
 	RolledOut bool
 	// Version is the version of the last completed rollout, empty if there was none.
 	Version string
-	// Reason and Message describe what is missing while it is not rolled out.
+	// Reason and Message describe why it is not rolled out.
 	Reason, Message string
 	// Degraded is true when it fails, and does not just take time.
 	Degraded bool
@@ -64,7 +64,7 @@ func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part,
 		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
 	case changed || p.replacing || p.complete:
 		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being replaced"}
-	default: // it was complete, and nothing has changed since
+	default: // it was complete, and its objects are unchanged
 		cause = problem{hyperv1.PodsNotReadyReason, "it has fewer pods ready than it should"}
 		s.Degraded = true
 	}
@@ -93,11 +93,11 @@ func (r *Runner) statusOf(ctx context.Context, namespace, component string) (*hy
 	return out, nil
 }
 
-// FirstReport is how long a new component may start before its status is written for the first time, if nothing is wrong. Most
+// FirstReport is how long a new component may start before its status is written for the first time, if it does not fail. Most
 // components are available by then, and the only report is the result.
 const FirstReport = 10 * time.Second
 
-// starting is true for a new component that has nothing to report yet.
+// starting is true for a new component without a result to report.
 func (r *Runner) starting(c *hyperv1.ControlPlaneComponent, s State) bool {
 	return len(c.Status.Conditions) == 0 && !s.Available && !s.Degraded && r.Clock.Since(c.CreationTimestamp.Time) < FirstReport
 }

@@ -10,7 +10,7 @@ const (
 	trustVolume = "user-ca-bundle"
 	trustDir    = "/etc/hypershift/trust"
 	// trustPath lists the directories in which Go finds certificate authorities in addition to the bundle of an image
-	// (crypto/x509): the default ones, and the one with those of the user.
+	// (crypto/x509): the default directories, and the directory of the user's authorities.
 	trustPath = "/etc/ssl/certs:/etc/pki/tls/certs:" + trustDir
 )
 

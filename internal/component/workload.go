@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A Workload has the fields that Deployments, StatefulSets and DaemonSets share.
+// A Workload holds the fields that Deployments, StatefulSets and DaemonSets share.
 type Workload struct {
 	client.Object
 	// Replicas is nil for a DaemonSet.

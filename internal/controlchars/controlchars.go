@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// In reports whether a text has a control character.
+// In reports whether a text contains a control character.
 func In(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }
 
 // Fields returns the paths of the strings of obj, including keys of maps, that have a control character, in order. Paths

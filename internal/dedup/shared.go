@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// size is how many values a Shared remembers. Objects of one kind are decoded one after the other, and the next one has the
-// same strings. Values are rarely needed again after as many others.
+// size is how many values a Shared remembers. Objects of one kind are decoded one after the other, and the next one
+// contains the same strings. Values are rarely needed again after as many others.
 const size = 1 << 13
 
 // Shared replaces equal parts of objects by one copy: strings, maps, slices, and the targets of pointers. The roles of a
@@ -16,7 +16,7 @@ const size = 1 << 13
 // A shared value may be part of many objects and must not be changed in place, like everything that a cache returns by
 // reference. Bytes are not shared: most are secrets, which differ and should not stay in memory.
 //
-// The table has a slot for each hash, and a new value replaces the former one. A lost entry only costs memory.
+// The table reserves a slot for each hash, and a new value replaces the former one. A lost entry only costs memory.
 type Shared struct {
 	seed   maphash.Seed
 	places [size]atomic.Pointer[seen]

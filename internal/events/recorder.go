@@ -15,8 +15,8 @@ type Change struct{ Type, Reason, Message string }
 // https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
 const maxNote = 1024
 
-// Bounded returns a recorder that shortens notes to what the API server accepts. The messages of conditions may be longer, and contain
-// answers of AWS and names that users chose; without the limit, such an event is lost.
+// Bounded returns a recorder that shortens notes to the length that the API server accepts. The messages of conditions may be longer,
+// and contain answers of AWS and names that users chose; without the limit, such an event is lost.
 func Bounded(recorder events.EventRecorder) events.EventRecorder { return bounded{recorder} }
 
 type bounded struct{ events.EventRecorder }

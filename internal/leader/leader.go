@@ -3,7 +3,7 @@
 // The leader holds a Lease. How soon another replica takes over depends on how the leader stopped:
 //
 //	regular termination       at once: it releases the Lease
-//	container is killed       when the container is restarted: the Lease has the name of the pod, which is the same
+//	container is killed       when the container is restarted: the Lease names the pod, which is the same
 //	pod is lost               after Timing.Duration, and then at most Timing.Retry
 package leader
 
@@ -23,7 +23,7 @@ import (
 // PodName is the environment variable with the name of the pod.
 const PodName = "POD_NAME"
 
-// Timing has the durations of leader election. Each Retry is a write to the etcd of the management cluster.
+// Timing holds the durations of leader election. Each Retry is a write to the etcd of the management cluster.
 type Timing struct{ Duration, Deadline, Retry time.Duration }
 
 var (
@@ -58,7 +58,7 @@ func (l Lease) Require(opts *ctrl.Options, cfg *rest.Config) error {
 	return nil
 }
 
-// lock records no events: the Lease has the name of the leader.
+// lock records no events: the Lease names the leader.
 func (l Lease) lock(leases coordinationv1.LeasesGetter, id string) resourcelock.Interface {
 	return &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name},

@@ -1,4 +1,4 @@
-// Package loadbalancers has the settings of an installation for the load balancers of control planes: which controller
+// Package loadbalancers defines an installation's settings for the load balancers of control planes: which controller
 // of the management cluster creates them, and how. Both operators have the same flags for it.
 package loadbalancers
 
@@ -18,7 +18,7 @@ import (
 //	AWS Load Balancer Controller  https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/service/annotations/
 //	EKS Auto Mode                 https://docs.aws.amazon.com/eks/latest/userguide/auto-configure-nlb.html
 //
-// docs/install.md has a table of the controllers that read each of them.
+// docs/install.md lists the controllers that read each of them.
 const (
 	// Type selects a network load balancer for the cloud-controller-manager. The values external and nlb-ip leave the
 	// Service to the AWS Load Balancer Controller.
@@ -38,7 +38,7 @@ const (
 	Subnets = "service.beta.kubernetes.io/aws-load-balancer-subnets"
 )
 
-// Settings are what an administrator sets for all load balancers of an installation.
+// Settings are an administrator's settings for all load balancers of an installation.
 type Settings struct {
 	// Class is the loadBalancerClass of new Services. The cloud-controller-manager ignores Services with a class.
 	Class string

@@ -21,7 +21,7 @@ const ClientCA = "METRICS_CLIENT_CA"
 // the start of an operator does not wait for it. It encrypts only; collectors do not verify it.
 func SelfSigned(cfg *tls.Config) {
 	cfg.MinVersion = tls.VersionTLS12
-	// HTTP/1.1 is sufficient for a collector, and has a smaller attack surface.
+	// HTTP/1.1 is sufficient for a collector, and its attack surface is smaller.
 	cfg.NextProtos = []string{"http/1.1"}
 	certificate := sync.OnceValues(selfSigned)
 	cfg.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate() }

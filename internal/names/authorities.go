@@ -10,9 +10,9 @@ const NodeAuthorities = "node-authorities"
 // Keys of the ConfigMap NodeAuthorities. Nodes read them without a JSON parser: no key is a suffix of another one, and the
 // only characters of the values that JSON escapes are line breaks.
 const (
-	// ServerAuthorities has the CA of the API server, in PEM.
+	// ServerAuthorities contains the CA of the API server, in PEM.
 	ServerAuthorities = "server-ca.crt"
-	// KubeletClientAuthorities has the CA with which kubelets verify the API server as a client, in PEM.
+	// KubeletClientAuthorities contains the CA with which kubelets verify the API server as a client, in PEM.
 	KubeletClientAuthorities = "kubelet-client-ca.crt"
 	// AuthoritiesRevision identifies both bundles.
 	AuthoritiesRevision = "revision"
@@ -23,8 +23,8 @@ const (
 	AuthoritiesSignature = "signature"
 	// ServerURL is the URL of the API server for nodes.
 	ServerURL = "server-url"
-	// ServerURLSignature is the signature on SignedServer, in base64, by the same authority. It is separate from that of
-	// the authorities, which nodes of earlier releases verify.
+	// ServerURLSignature is the signature on SignedServer, in base64, by the same authority. It is separate from the
+	// signature on the authorities, which nodes of earlier releases verify.
 	ServerURLSignature = "server-url-signed"
 )
 

@@ -1,6 +1,6 @@
 package names
 
-// AutoNode is the Secret in the namespace of a control plane with what nodes on demand are made of (spec.autoNode). The
+// AutoNode is the Secret in the namespace of a control plane with the inputs of nodes on demand (spec.autoNode). The
 // hypershift-operator writes it, and the control-plane-operator makes the default EC2NodeClass from it.
 const AutoNode = "auto-node"
 
@@ -15,9 +15,9 @@ const (
 	AutoNodeImage = "image"
 	// AutoNodeRootDevice is the root device of the AMI, if the release names it.
 	AutoNodeRootDevice = "root-device"
-	// AutoNodeSubnets has the IDs of the subnets, separated by commas.
+	// AutoNodeSubnets lists the IDs of the subnets, separated by commas.
 	AutoNodeSubnets = "subnets"
-	// AutoNodeInputs is a hash of what the user data was made from, except for the token.
+	// AutoNodeInputs is a hash of the user data's inputs, except for the token.
 	AutoNodeInputs = "inputs"
 )
 

@@ -1,7 +1,7 @@
 package names
 
 // The components of a control plane. They are also the names of their images in a release payload. KubeAPIServer is above,
-// because its Service has the same name.
+// because its Service shares the name.
 const (
 	Etcd                   = "etcd"
 	KubeControllerManager  = "kube-controller-manager"

@@ -1,4 +1,4 @@
-// Package names has the names of objects that both operators use, so that neither imports the other.
+// Package names defines the names of objects that both operators use, so that neither imports the other.
 package names
 
 import "strings"
@@ -22,7 +22,7 @@ const (
 
 // Secrets of a control plane.
 const (
-	// ServiceAccountSigningKey has the key pair that signs the service account tokens of the hosted cluster. AWS trusts its
+	// ServiceAccountSigningKey holds the key pair that signs the service account tokens of the hosted cluster. AWS trusts its
 	// public key.
 	ServiceAccountSigningKey = "sa-signing-key"
 	// ServiceAccountPrivateKeyFile and ServiceAccountPublicKeyFile are its keys, in PEM.
@@ -31,9 +31,9 @@ const (
 	PullSecret                   = "pull-secret"
 	// HostedPullSecret is its copy in kube-system of the hosted cluster. Pods on nodes name it, and nodes read it.
 	HostedPullSecret = "hypershift-pull-secret"
-	// SSHKey has the public keys that may log in to the nodes.
+	// SSHKey holds the public keys that may log in to the nodes.
 	SSHKey = "ssh-key"
-	// AdminKubeconfig has the kubeconfig of the administrator of the hosted cluster, under AdminKubeconfigFile, with the API
+	// AdminKubeconfig holds the kubeconfig of the hosted cluster's administrator, under AdminKubeconfigFile, with the API
 	// server name that users can reach.
 	AdminKubeconfig     = "admin-kubeconfig"
 	AdminKubeconfigFile = "kubeconfig"
@@ -58,7 +58,7 @@ const (
 	ClusterAutoscaler = "cluster-autoscaler"
 )
 
-// Identities of the operators for AWS. The subject of a token is what the trust policy of a role names. The hosted API server
+// Identities of the operators for AWS. The trust policy of a role names the subject of a token. The hosted API server
 // signs with the same key, but only subjects of the form system:serviceaccount:<namespace>:<name>. Ours have another form, so
 // that an administrator of the hosted cluster cannot mint them.
 const (
@@ -123,7 +123,7 @@ func LocalApps(hcpName string) string { return LocalApp(hcpName, "*") }
 // ClusterTag returns the key of the tag on every AWS resource of a cluster; its value is ClusterTagValue.
 func ClusterTag(infraID string) string { return "kubernetes.io/cluster/" + infraID }
 
-// IsClusterTag returns whether a key is that of the tag of a cluster, this or another one.
+// IsClusterTag returns whether a key is a cluster tag's key, for this or another cluster.
 func IsClusterTag(key string) bool { return strings.HasPrefix(key, ClusterTag("")) }
 
 // ClusterTagValue marks resources that are deleted with the cluster.

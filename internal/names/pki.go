@@ -5,8 +5,8 @@ import "time"
 // Secrets with the certificate authorities of a control plane. Each signs for one purpose, so that its certificates are not
 // valid for another.
 const (
-	// RootCA signs the serving certificates of a control plane. The ConfigMap of the same name has the bundle for their
-	// clients.
+	// RootCA signs the serving certificates of a control plane. The ConfigMap of the same name contains the bundle for
+	// their clients.
 	RootCA = "root-ca"
 	// ClusterSignerCA signs the certificate requests of nodes.
 	ClusterSignerCA = "cluster-signer-ca"
@@ -23,8 +23,8 @@ const (
 
 // Secrets of type kubernetes.io/tls, which also contain the bundle that verifies the peer.
 const (
-	// APIServerCertificate has the names that users and nodes use, and APIServerPrivateCertificate those inside the
-	// management cluster.
+	// APIServerCertificate is for the names that users and nodes use, and APIServerPrivateCertificate for the names
+	// inside the management cluster.
 	APIServerCertificate         = "kas-server-crt"
 	APIServerPrivateCertificate  = "kas-server-private-crt"
 	EtcdServerCertificate        = "etcd-server-tls"
@@ -76,8 +76,7 @@ const (
 	Published      = "true"
 )
 
-// KubeadminPassword is the Secret with the password of the first user of a
-// cluster that has an OAuth server, under KubeadminPasswordFile.
+// KubeadminPassword is the Secret with the password of the first user of a cluster with an OAuth server, under KubeadminPasswordFile.
 const (
 	KubeadminPassword     = "kubeadmin-password"
 	KubeadminPasswordFile = "password"

@@ -10,8 +10,8 @@ import (
 // and "elb" are in reverse order.
 var hostname = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?)-[0-9a-f]+\.elb\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?$`)
 
-// Name returns the name of the load balancer with that host name. The status of a Service has the host name only, and AWS
-// calls need the name.
+// Name returns the name of the load balancer with that host name. The status of a Service contains only the host name,
+// and AWS calls need the name.
 func Name(host string) (string, error) {
 	m := hostname.FindStringSubmatch(host)
 	if m == nil {

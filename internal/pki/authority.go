@@ -22,8 +22,8 @@ type Authority struct {
 	key         crypto.Signer
 }
 
-// NewAuthority creates an authority. Its name has the time, which distinguishes it from the former one for people and for
-// software that looks up an issuer by name.
+// NewAuthority creates an authority. Its name contains the time, which distinguishes it from the former authority for
+// people and for software that looks up an issuer by name.
 func NewAuthority(name string, now time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {

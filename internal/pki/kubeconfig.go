@@ -20,7 +20,7 @@ func Kubeconfig(server string, trust []byte, leaf *Leaf) ([]byte, error) {
 	})
 }
 
-// CertificateIn returns the certificate and the key in a kubeconfig, under the keys of a Secret. It returns nothing for a
+// CertificateIn returns the certificate and the key in a kubeconfig, under the keys of a Secret. It returns nil for a
 // kubeconfig that Kubeconfig did not write.
 func CertificateIn(kubeconfig []byte) map[string][]byte {
 	cfg, err := clientcmd.Load(kubeconfig)

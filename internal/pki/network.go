@@ -8,7 +8,7 @@ import (
 // fewestBits is the minimum size of the host part of a network: kube-apiserver does not start with less than eight addresses.
 const fewestBits = 3
 
-// FirstAddress returns the first address of a service network, which is that of the Service of the API server.
+// FirstAddress returns the first address of a service network, which is the address of the API server's Service.
 func FirstAddress(cidr string) (netip.Addr, error) {
 	network, err := netip.ParsePrefix(cidr)
 	if err != nil {

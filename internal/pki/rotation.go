@@ -5,10 +5,10 @@ import "time"
 // A Turn is a step of a rotation.
 type Turn string
 
-// The steps of a rotation, in order. Between two steps, every program that trusts the signer, or has a certificate of it,
-// gets the change.
+// The steps of a rotation, in order. Between two steps, every program that trusts the signer, or uses a certificate from
+// it, gets the change.
 const (
-	// NoTurn: nothing has changed.
+	// NoTurn: the signer is unchanged.
 	NoTurn Turn = ""
 	// Introduced: there is a next authority, and programs begin to trust it.
 	Introduced Turn = "Introduced"
@@ -18,7 +18,7 @@ const (
 	Finished Turn = "Finished"
 )
 
-// Timing has the minimum durations of a rotation.
+// Timing holds the minimum durations of a rotation.
 type Timing struct {
 	// Propagation is how long it takes until a program has reloaded a file that has changed in a Secret.
 	Propagation time.Duration
@@ -31,15 +31,15 @@ type Timing struct {
 var AuthorityTerms = Terms{Validity: authorityLife, Renewal: 1.0 / 3}
 
 // Advance takes the next step of a rotation if it is time for it. A rotation starts with a new value of asked, or when the current
-// authority is old. rolledOut is true when all programs have the current state of the signer.
+// authority is old. rolledOut is true when all programs use the current state of the signer.
 //
 //	            Introduced           Switched              Finished
 //	   steady ──────────► Next ────────────► Old ──────────► steady
 //	signs:    current      current      the former next      the same
 //	trusted:  current      both         both                 the signing one
 //
-// A rotation that is requested while old certificates only have to expire starts at once. One that is requested during another
-// step waits.
+// A rotation that is requested while old certificates only have to expire starts at once. A rotation that is requested during
+// another step waits.
 func (s *Signer) Advance(name, asked string, rolledOut bool, timing Timing, now time.Time) (Turn, error) {
 	propagated := rolledOut && !now.Before(s.Since.Add(timing.Propagation))
 	switch {

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Keys of the Secret of a Signer in addition to those of a leaf: corev1.TLSCertKey has the signing certificate, a single one
-// as programs that sign require it, and TrustKey has the bundle.
+// Keys of the Secret of a Signer in addition to a leaf's keys: corev1.TLSCertKey holds the signing certificate, a single one
+// as programs that sign require it, and TrustKey holds the bundle.
 const (
 	nextKeyKey  = "next.key"
 	nextCertKey = "next.crt"
@@ -81,7 +81,7 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 	if s.Current, err = decodeAuthority(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]); err != nil {
 		return nil, fmt.Errorf("%s: %w", corev1.TLSCertKey, err)
 	}
-	// A next authority that cannot be read has signed nothing yet.
+	// A next authority that cannot be read has not signed a certificate yet.
 	s.Next, _ = decodeAuthority(data[nextCertKey], data[nextKeyKey])
 	for _, cert := range trusted {
 		if !cert.Equal(s.Current.Certificate) && (s.Next == nil || !cert.Equal(s.Next.Certificate)) {
@@ -93,7 +93,7 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 	var r rotation
 	if json.Unmarshal(data[rotationKey], &r) == nil {
 		s.Asked, s.Since, s.Retired, s.Outlived = r.Asked, r.Since, r.Retired, r.Outlived
-		s.Lives, _ = time.ParseDuration(r.Lives) // one that cannot be read was written before this field existed
+		s.Lives, _ = time.ParseDuration(r.Lives) // an unreadable value was written before this field existed
 	}
 	return s, nil
 }

@@ -1,4 +1,4 @@
-// Package podnetwork has what the parts of the pod network of a release share: the ranges of pod addresses that are divided
+// Package podnetwork defines the common facts of a release's pod network: the ranges of pod addresses that are divided
 // among the nodes.
 package podnetwork
 

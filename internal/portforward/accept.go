@@ -14,7 +14,7 @@ import (
 const maxMessage = 1 << 20
 
 // Accept is the server of DialPath. It makes a WebSocket of a request and serves its data; the connection ends when serve returns. port is
-// what the client has asked for.
+// the port that the client has requested.
 func Accept(w http.ResponseWriter, r *http.Request, port uint16, serve func(net.Conn)) {
 	server := websocket.Server{
 		Handshake: func(config *websocket.Config, _ *http.Request) error {

@@ -1,7 +1,7 @@
 // Package portforward connects to a port of a pod through the API server of its cluster, and forwards a local port to it.
 //
 // Each connection is a WebSocket of its own, so that the end of a pod ends its connections only. Every message starts with the number of
-// a channel: one has the data, the other one the error of the container runtime.
+// a channel: one carries the data, the other one the error of the container runtime.
 package portforward
 
 import (
@@ -161,7 +161,7 @@ func (h *handshake) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Body: http.NoBody, Request: request}, nil
 }
 
-// refusal asks again without a WebSocket, because the first response is not known. It returns the reason, or err.
+// refusal sends the request again without a WebSocket, because the first response is not known. It returns the reason, or err.
 func refusal(ctx context.Context, config *rest.Config, target url.URL, err error) error {
 	client, clientErr := rest.HTTPClientFor(config)
 	if clientErr != nil {

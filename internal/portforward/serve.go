@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Serve accepts connections and forwards each one to what dial returns, until the context ends. report gets the errors of
+// Serve accepts connections and forwards each one to the connection that dial returns, until the context ends. report gets the errors of
 // connections, which do not end the others.
 func Serve(ctx context.Context, listener net.Listener, dial func(context.Context) (net.Conn, error), report func(error)) error {
 	ctx, cancel := context.WithCancel(ctx)

@@ -28,7 +28,7 @@ func Serve(address string) (string, error) {
 	server := &http.Server{Handler: handler(), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			panic(err) // Serve fails only if the listener was closed, which nothing does
+			panic(err) // Serve fails only if the listener was closed, which no caller does
 		}
 	}()
 	return listener.Addr().String(), nil

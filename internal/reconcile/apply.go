@@ -39,7 +39,7 @@ func (s *Store[T]) send(ctx context.Context, base T, u *unstructured.Unstructure
 	if err != nil {
 		return base, fmt.Errorf("decoding the stored object: %w", err)
 	}
-	// The version was a precondition: nothing else of the object has changed.
+	// The version was a precondition: the rest of the object is unchanged.
 	stored := base.DeepCopyObject().(T)
 	statusOf(stored).Set(statusOf(answer))
 	stored.SetResourceVersion(answer.GetResourceVersion())
@@ -51,7 +51,7 @@ func statusOf(obj client.Object) reflect.Value {
 	return reflect.ValueOf(obj).Elem().FieldByName("Status")
 }
 
-// status merges the parts, and adds what is derived from them.
+// status merges the parts, and adds the conditions that are derived from them.
 func (s *Store[T]) status(base T, batch []*change[T]) (map[string]any, error) {
 	after := map[*Part[T]]json.RawMessage{}
 	for _, c := range batch {
@@ -107,7 +107,7 @@ func compareVersions(a, b client.Object) int {
 	return newer
 }
 
-// identity is kind, name, UID and resourceVersion of obj, nothing else.
+// identity is only kind, name, UID and resourceVersion of obj.
 func identity(obj client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(obj, scheme)
 	if err != nil {

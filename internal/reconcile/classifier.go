@@ -60,8 +60,7 @@ func (c Classifier) IsTransient(err error) bool {
 	return awsx.IsTransient(err)
 }
 
-// IsTransientAPIError is true for what an API server could not do at that moment, and
-// for a conflict.
+// IsTransientAPIError is true for a request that an API server could not serve at that moment, and for a conflict.
 func IsTransientAPIError(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err)

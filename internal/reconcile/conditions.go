@@ -20,8 +20,8 @@ const (
 )
 
 // Conditions are the conditions of an object while a reconcile writes them. Their
-// times depend only on the beginning and the end: a condition that has the status
-// that it began with keeps its transition time, whatever it was in between.
+// times depend only on the beginning and the end: a condition that ends with its first status keeps
+// its transition time, whatever it was in between.
 type Conditions struct {
 	before, list []metav1.Condition
 	generation   int64
@@ -54,7 +54,7 @@ func (c *Conditions) Set(conditionType string, status metav1.ConditionStatus, re
 	c.Put(metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: c.generation})
 }
 
-// Put sets a condition that has an observed generation of its own.
+// Put sets a condition with its own observed generation.
 func (c *Conditions) Put(condition metav1.Condition) {
 	SetCondition(&c.list, condition, c.now)
 	if was := c.Before(condition.Type); was != nil && was.Status == condition.Status {
@@ -69,7 +69,7 @@ func (c *Conditions) Remove(conditionTypes ...string) {
 	}
 }
 
-// Restore sets the conditions of those types to what they were in the beginning.
+// Restore sets the conditions of those types to their first values.
 func (c *Conditions) Restore(conditionTypes ...string) {
 	for _, t := range conditionTypes {
 		if was := c.Before(t); was != nil {

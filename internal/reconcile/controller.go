@@ -23,8 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// A Controller reconciles objects of type T in steps that share the scope S: what
-// one reconcile knows. It is not copied.
+// A Controller reconciles objects of type T in steps that share the scope S: the facts of one reconcile. It is not copied.
 type Controller[T client.Object, S any] struct {
 	// Name is the name in logs and metrics.
 	Name   string
@@ -35,8 +34,7 @@ type Controller[T client.Object, S any] struct {
 
 	// Get reads the object; nil for a read from the cache.
 	Get func(context.Context, client.ObjectKey) (T, error)
-	// Gone is what to do if there is no such object; nil for nothing. Its result has
-	// the meaning that the outcome of a step has.
+	// Gone is called if the object does not exist; nil for no call. Its result means the same as the outcome of a step.
 	Gone func(context.Context, client.ObjectKey) error
 	// Scope gathers the facts that all steps need, or returns Skip. The writer is
 	// for steps that have to write before they act: finalizers and records.
@@ -50,17 +48,16 @@ type Controller[T client.Object, S any] struct {
 	// Without both, the controller writes no status.
 	FieldOwner string
 	Store      *Store[T]
-	// Spacing is the shortest time between two writes of the status of one object, for
-	// changes that can wait: those of conditions, and of the fields in CanWait. A change
-	// of another field is written at once, as are changes of an object that is being
-	// deleted, and the result of a reconcile that fails. At the end of that time the
-	// object is reconciled again, so that Spacing is for controllers with reconciles that
+	// Spacing is the shortest time between two writes of the status of one object, for changes that can
+	// wait: conditions, and the fields in CanWait. A change of another field is written at once, as are
+	// changes of an object that is being deleted, and the result of a reconcile that fails. At the end of
+	// that time the object is reconciled again, so that Spacing is for controllers with reconciles that
 	// cost little. 0 if no change waits.
 	Spacing time.Duration
-	// CanWait has the JSON names of fields that are for users only.
+	// CanWait lists the JSON names of fields that are for users only.
 	CanWait []string
-	// Prompt has the conditions for which others wait: one that becomes True, or is True
-	// no more, is written at once, as are those that the Store derives.
+	// Prompt lists the conditions for which others wait: a condition that becomes True, or is True no more, is written at once, as are the
+	// conditions that the Store derives.
 	Prompt []string
 	// Conditions are the conditions of that part, and Fields returns its other
 	// fields. Conditions are nil if Fields returns them, too; Fields is nil if there
@@ -68,14 +65,14 @@ type Controller[T client.Object, S any] struct {
 	Conditions []string
 	Fields     func(T) any
 	// Summary returns the condition that all steps determine together: the first
-	// outcome that is not done. Nil or empty if each step has a condition of its own.
+	// outcome that is not done. Nil or empty if each step has its own condition.
 	Summary func(S) string
-	// Status completes the status when the conditions of the steps have been set. It
-	// reads and writes nothing but the scope and its object. Nil for nothing to add.
+	// Status completes the status when the conditions of the steps have been set. It reads and writes only the scope and its object. Nil
+	// without additions.
 	Status func(S, Report, *Conditions)
 	// Classify turns errors of steps into conditions.
 	Classify Classifier
-	// Written is called when the status is stored: for events. Nil for nothing.
+	// Written is called when the status is stored: for events. Nil for no call.
 	Written func(S)
 	// Save stores the status of an object that is not in the API server; nil for the Writer.
 	Save func(context.Context, S) error
@@ -124,9 +121,8 @@ type conditioned interface {
 	GetGeneration() int64
 }
 
-// Builder returns a builder that has the name and the options of the controller. What
-// it is for, and what it watches, is added to it. An incomplete controller is an error
-// in the program: Builder panics.
+// Builder returns a builder with the name and the options of the controller. The caller adds its kind
+// and its watches. An incomplete controller is an error in the program: Builder panics.
 func (c *Controller[T, S]) Builder(mgr ctrl.Manager) *builder.Builder {
 	utilruntime.Must(c.validate())
 	c.part() // before any controller writes
@@ -213,8 +209,7 @@ func (c *Controller[T, S]) part() *Part[T] {
 	return c.own
 }
 
-// spaceWrites begins to space writes. Without a manager nothing reconciles an object
-// again after the time that Reconcile returns.
+// spaceWrites begins to space writes. Without a manager no caller reconciles an object again after the time that Reconcile returns.
 func (c *Controller[T, S]) spaceWrites() {
 	c.own.spacing, c.own.canWait, c.own.prompt = c.Spacing, c.CanWait, c.Prompt
 }
@@ -254,7 +249,7 @@ func (c *Controller[T, S]) run(ctx context.Context, s S) Report {
 	return Run(ctx, s, c.Phase(s)...)
 }
 
-// report sets the conditions of obj, and what else the status has.
+// report sets the conditions of obj, and the other status fields.
 func (c *Controller[T, S]) report(s S, obj T, report Report) {
 	holder, ok := any(obj).(conditioned)
 	if !c.writesStatus() && c.Save == nil || !ok {
@@ -295,7 +290,7 @@ func (c *Controller[T, S]) requeue(s S, res ctrl.Result) ctrl.Result {
 	return res
 }
 
-// fields are what this controller writes of the status.
+// fields returns the status fields that this controller writes.
 func (c *Controller[T, S]) fields(obj T) any {
 	if c.Conditions == nil && c.Fields != nil {
 		return c.Fields(obj)
@@ -330,7 +325,7 @@ type unmarshallable struct{ err error }
 
 func (u unmarshallable) MarshalJSON() ([]byte, error) { return nil, u.err }
 
-// A Reconciler is what controller-runtime calls.
+// A Reconciler is called by controller-runtime.
 type (
 	Reconciler     = reconcile.Reconciler
 	ReconcilerFunc = reconcile.Func

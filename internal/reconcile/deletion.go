@@ -20,10 +20,9 @@ func RemoveFinalizer(ctx context.Context, c client.Client, obj client.Object, fi
 
 // Delete deletes obj as it was last read, and only so. An API server first checks for
 // finalizers and then removes the object: a finalizer that is added in between would
-// go with the object, and with it the only record of what exists outside of the
-// cluster. With the resourceVersion as a precondition that is a conflict, and a wait
-// for the watch to deliver the newer object. An object that is gone, or is being
-// deleted, is left alone.
+// go with the object, and with it the only record of resources outside of the cluster. With the
+// resourceVersion as a precondition that is a conflict, and a wait for the watch to deliver the newer
+// object. An object that is gone, or is being deleted, is left alone.
 func Delete(ctx context.Context, c client.Client, obj client.Object) error {
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -49,8 +48,8 @@ func patchFinalizers(ctx context.Context, c client.Client, obj client.Object, ch
 	if !change(changed, finalizer) {
 		return nil
 	}
-	// Only the list is sent. The rest of the answer is not taken over, because the
-	// status of obj may already hold what this reconcile has determined.
+	// Only the list is sent. The rest of the answer is not taken over, because the status of obj may already hold the results of this
+	// reconcile.
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"finalizers":      changed.GetFinalizers(),
 		"resourceVersion": obj.GetResourceVersion(),

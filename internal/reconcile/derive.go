@@ -17,15 +17,14 @@ type derivation[T client.Object] struct {
 }
 
 // Derive makes the Store compute the conditions of those types in every write, from the
-// rest of the status that is written. set reads nothing but its arguments, and sets
-// these types only. So a condition that depends on those of several controllers changes
-// together with them, and not in the reconcile that their write causes. Derive is called
-// before the first write.
+// rest of the status that is written. set reads only its arguments, and sets only these types. So a
+// condition that depends on the conditions of several controllers changes together with them, and not
+// in the reconcile that their write causes. Derive is called before the first write.
 func (s *Store[T]) Derive(set func(T, *Conditions), types ...string) {
 	s.derived = &derivation[T]{types: types, set: set}
 }
 
-// outdated is true if a derived condition is not what the rest of the status demands:
+// outdated is true if a derived condition does not follow from the rest of the status:
 // an earlier version has derived it in another way.
 func (s *Store[T]) outdated(obj T) bool {
 	if s.derived == nil {

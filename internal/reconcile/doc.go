@@ -1,6 +1,6 @@
 // Package reconcile is the engine of all controllers of both operators. A
-// controller is a value of type Controller: it names its steps, and the engine
-// does what every controller needs.
+// controller is a value of type Controller: it names its steps, and the engine does the work that
+// every controller needs.
 //
 //	request ─► Get ─► Scope ─► Phase ─► Step, Step, Group(Step, Step), Step ─► Status ─► write ─► result
 //	          │       │        │        │                                    │         │        │
@@ -18,9 +18,9 @@
 //	error       any other error    False, or as unknown if     with back-off
 //	                               the error is transient
 //
-// The status is written at most once per Spacing of the controller if nothing urgent
-// has changed: most changes of an object that is being created follow each other within
-// a second, and only the last of them matters. See spacing.go.
+// The status is written at most once per Spacing of the controller without an urgent change: most
+// changes of an object that is being created follow each other within a second, and only the last of
+// them matters. See spacing.go.
 //
 // Every outcome but done stops the steps that follow. Unverified is for a step that
 // is done although its condition cannot be determined: the condition

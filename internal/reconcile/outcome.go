@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// Waiting is the outcome of a step that needs time: nothing is wrong.
+// Waiting is the outcome of a step that needs time, without an error.
 type Waiting struct {
 	Reason, Message string
-	// After is when to reconcile again, 0 if a watch reports what the step waits for.
+	// After is when to reconcile again, 0 if a watch reports the end of the wait.
 	After time.Duration
-	// Inconclusive is true if the step could not determine what its condition
-	// reports. A condition that is True stays True.
+	// Inconclusive is true if the step could not determine the fact that its condition reports. A condition that is True stays True.
 	Inconclusive bool
 }
 
@@ -34,9 +33,9 @@ func Block(reason, format string, args ...any) error {
 	return &Blocked{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Unknown returns the outcome of a step that could not determine what its condition
-// reports, and tries again. A condition that is True stays True, because a missing
-// answer is no evidence of a change; any other condition becomes Unknown.
+// Unknown returns the outcome of a step that could not determine the fact that its condition reports,
+// and tries again. A condition that is True stays True, because a missing answer is no evidence of a
+// change; any other condition becomes Unknown.
 func Unknown(after time.Duration, reason, format string, args ...any) error {
 	return &Waiting{Reason: reason, Message: fmt.Sprintf(format, args...), After: after, Inconclusive: true}
 }
@@ -51,8 +50,8 @@ type UnverifiedError struct {
 	Outcome error
 }
 
-// Unverified returns the outcome of a step that has done its work although it cannot
-// determine what its condition reports. The steps that follow run.
+// Unverified returns the outcome of a step that has done its work although it cannot determine the fact that its condition reports. The
+// steps that follow run.
 func Unverified(reason, format string, args ...any) *UnverifiedError {
 	return &UnverifiedError{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
@@ -84,13 +83,12 @@ type skipped struct{ after time.Duration }
 
 func (*skipped) Error() string { return "there is nothing to do" }
 
-// Skip returns what Scope returns for an object that needs no reconcile: no step
+// Skip returns the error of Scope for an object that needs no reconcile: no step
 // runs, and the status stays as it is. The object is reconciled again after that
 // time; 0 means that only a change leads to another reconcile.
 func Skip(after time.Duration) error { return &skipped{after: after} }
 
-// ReasonAndMessage returns the reason and the message that an outcome has itself,
-// and those of classify for an error.
+// ReasonAndMessage returns an outcome's own reason and message, and for an error the ones from classify.
 func ReasonAndMessage(outcome error, classify Classifier) (reason, message string) {
 	var wait *Waiting
 	var block *Blocked

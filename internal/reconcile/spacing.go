@@ -44,7 +44,7 @@ func (s *Store[T]) postpone(c *change[T]) time.Duration {
 	return left
 }
 
-// recentOf returns the record of an object, which it creates if there is none. The caller
+// recentOf returns the record of an object, which it creates if it does not exist. The caller
 // holds the lock.
 func (s *Store[T]) recentOf(key client.ObjectKey, at time.Time) *recentWrite[T] {
 	if s.recent[key] == nil {
@@ -126,7 +126,7 @@ func (p *Part[T]) split(text []byte) (status struct {
 	return status
 }
 
-// hasStatusField is true if the status of the kind has a field of that JSON name.
+// hasStatusField is true if the kind's status contains a field of that JSON name.
 func hasStatusField[T client.Object](name string) bool {
 	status, ok := reflect.TypeOf(newObject[T]()).Elem().FieldByName("Status")
 	return ok && slices.ContainsFunc(reflect.VisibleFields(status.Type), func(f reflect.StructField) bool {

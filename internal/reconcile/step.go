@@ -36,7 +36,7 @@ type Outcome struct {
 	Stopper *Outcome
 }
 
-// A Report has the outcomes of all steps, in order.
+// A Report lists the outcomes of all steps, in order.
 type Report []Outcome
 
 // Run runs the steps until one of them is not done. The report names the others, too.
@@ -118,7 +118,7 @@ func (o Outcome) unverifiedCondition() string {
 // conflictDelay gives the watch time to deliver the object that another writer has changed.
 const conflictDelay = 100 * time.Millisecond
 
-// result is what controller-runtime gets: an error leads to a retry with back-off;
+// result returns the result for controller-runtime: an error leads to a retry with back-off;
 // of several waits the shortest counts. A conflict, in a step or in writing the
 // status, is no failure: the newer object is reconciled.
 func (r Report) result(statusErr error) (ctrl.Result, error) {

@@ -32,7 +32,7 @@ import (
 //
 // A change waits while a write of the same object is in flight, and is then written
 // together with all others that wait. A part that did not change in this process is
-// repeated as the API server has it, so that nothing is lost after a restart. On a
+// repeated as the API server has it, so that no field is lost after a restart. On a
 // conflict with another field of the object only the write is repeated. Repeating the
 // whole reconcile would double its calls of AWS.
 type Store[T client.Object] struct {
@@ -52,7 +52,7 @@ type Store[T client.Object] struct {
 	recent map[client.ObjectKey]*recentWrite[T]
 }
 
-// A Part is what one controller writes of a status.
+// A Part is one controller's part of a status.
 type Part[T client.Object] struct {
 	store  *Store[T]
 	fields func(T) any
@@ -61,7 +61,7 @@ type Part[T client.Object] struct {
 	canWait, prompt []string
 }
 
-// finalizer is what a controller adds to the objects for which needed is true.
+// finalizer is a finalizer that a controller adds to the objects for which needed is true.
 type finalizer[T client.Object] struct {
 	name   string
 	needed func(T) bool
@@ -87,7 +87,7 @@ func (s *Store[T]) addFinalizers(obj client.Object, name string) (added bool) {
 	return true
 }
 
-// entry is what a Store knows of one object.
+// entry is a Store's knowledge of one object.
 type entry[T client.Object] struct {
 	// turn is full while a writer writes.
 	turn chan struct{}
@@ -118,8 +118,8 @@ const (
 	// attempts is how often a write is tried: another client may change the object
 	// meanwhile, but not all the time.
 	attempts = 5
-	// gathering is how long the status of a finished reconcile waits for that of other
-	// controllers of the same object, which often react to the same event.
+	// gathering is how long the status of a finished reconcile waits for the statuses of other controllers of the same object, which often
+	// react to the same event.
 	gathering = 25 * time.Millisecond
 	// retention is how long a written object is kept for the case that the cache does
 	// not have it yet. A cache that lags by more causes a conflict now and then, which
@@ -200,7 +200,7 @@ func (s *Store[T]) write(ctx context.Context, c *change[T], gather time.Duration
 	return c.stored, c.err
 }
 
-// writeAlone makes another write than that of the status.
+// writeAlone makes a write other than the status write.
 func (s *Store[T]) writeAlone(ctx context.Context, c *change[T], write writeFunc[T]) (T, error) {
 	e := s.enter(c)
 	defer s.leave(c, e)
@@ -400,8 +400,7 @@ func conflict(obj client.Object) error {
 	return apierrors.NewConflict(schema.GroupResource{}, obj.GetName(), errors.New("the object has changed since the reconcile began"))
 }
 
-// keep remembers what was written until the cache has it, and forgets what was
-// written long ago.
+// keep remembers the written object until the cache contains it, and forgets old writes.
 func (s *Store[T]) keep(e *entry[T], stored T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// A Writer writes what one reconcile has determined about its object: its part of the
-// status, and its finalizers. It writes only what differs.
+// A Writer writes the results of one reconcile about its object: its part of the status, and its finalizers. It writes only differences.
 type Writer[T client.Object] struct {
 	part   *Part[T]
 	obj    T
@@ -23,7 +22,7 @@ type Writer[T client.Object] struct {
 // Writer remembers the part of the status of obj as it is now.
 func (p *Part[T]) Writer(obj T) *Writer[T] {
 	w := &Writer[T]{part: p, obj: obj}
-	// What does not marshal now does not marshal in Write either, which returns the error.
+	// A value that does not marshal now does not marshal in Write either, which returns the error.
 	w.before, _ = json.Marshal(p.fields(obj))
 	return w
 }
@@ -33,12 +32,11 @@ func NewWriter[T client.Object](c client.Client, live client.Reader, obj T, owne
 	return NewStore[T](c, live, owner).Part(part).Writer(obj)
 }
 
-// Write writes our part of the status if it differs from what was written last, or if
-// what the Store derives from the status is outdated. It returns when it is stored. The
-// write carries the resourceVersion that the reconcile began with, or a newer one if
-// neither our part nor the desired state has changed since. Otherwise Write returns a
-// conflict, so that a reconcile of an old copy never replaces a newer status. An object
-// that is gone is not created again.
+// Write writes our part of the status if it differs from the last write, or if a condition that the
+// Store derives from the status is outdated. It returns when it is stored. The write carries the
+// resourceVersion that the reconcile began with, or a newer one if neither our part nor the desired
+// state has changed since. Otherwise Write returns a conflict, so that a reconcile of an old copy
+// never replaces a newer status. An object that is gone is not created again.
 func (w *Writer[T]) Write(ctx context.Context) error { return w.write(ctx, 0) }
 
 func (w *Writer[T]) write(ctx context.Context, gather time.Duration) error {
@@ -50,7 +48,7 @@ func (w *Writer[T]) write(ctx context.Context, gather time.Duration) error {
 }
 
 // writeAtEnd writes our part at the end of a reconcile. If the change can wait, and the
-// status was written a moment ago, it writes nothing and returns when to reconcile again.
+// status was written a moment ago, it does not write and returns when to reconcile again.
 func (w *Writer[T]) writeAtEnd(ctx context.Context, urgent bool) (again time.Duration, err error) {
 	after, err := w.after()
 	if after == nil || err != nil {
@@ -112,8 +110,8 @@ func (w *Writer[T]) change(after []byte) *change[T] {
 	return &change[T]{part: w.part, obj: w.obj.DeepCopyObject().(T), before: w.before, after: after, done: make(chan struct{})}
 }
 
-// takeVersion lets the reconcile go on with what is stored. Finalizers come with the
-// version: a later write of them must not remove one of another controller.
+// takeVersion lets the reconcile go on with the stored object. Finalizers come with the version: a later write of them must not remove a
+// finalizer of another controller.
 func (w *Writer[T]) takeVersion(stored T) {
 	w.obj.SetFinalizers(stored.GetFinalizers())
 	w.obj.SetResourceVersion(stored.GetResourceVersion())

@@ -28,7 +28,7 @@ const (
 	NotFound Kind = "NotFound"
 	// Denied: the registry refuses the credentials of the pull secret.
 	Denied Kind = "Denied"
-	// Unreachable: the registry gave no usable answer. Nothing is known about the image.
+	// Unreachable: the registry gave no usable answer. The image is unknown.
 	Unreachable Kind = "Unreachable"
 	// NotRelease: the image exists and is not a release.
 	NotRelease Kind = "NotRelease"
@@ -76,7 +76,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// IsUnreachable reports whether nothing is known about the image, so that a retry may help.
+// IsUnreachable reports whether the image is unknown, so that a retry may help.
 func IsUnreachable(err error) bool { return KindOf(err) == Unreachable }
 
 // failure is an Error without the image, for code that does not know its name.
@@ -144,7 +144,7 @@ func words(err error) string {
 	case errors.As(err, &record):
 		return "the registry does not speak TLS"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		// The text of the library has the current time.
+		// The text of the library contains the current time.
 		return "the certificate of the registry is not valid at this time"
 	case errors.As(err, &network) && isPrivate(network.Addr):
 		return "no connection to its private address; the log of the operator has the cause"

@@ -48,7 +48,7 @@ const (
 	maxWindow = 8 << 20
 )
 
-// files has the files found so far, from the newest layer on. A file that a newer layer has deleted is found, and nil.
+// files holds the files found so far, from the newest layer on. A file that a newer layer has deleted is found, and nil.
 type files struct {
 	content  [numWanted][]byte
 	decided  [numWanted]bool

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxProgramLayers is what the API accepts.
+	// maxProgramLayers is the largest number that the API accepts.
 	maxProgramLayers = 16
 	// maxPrograms is several times the size of the programs of a node.
 	maxPrograms = 1 << 30

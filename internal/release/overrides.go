@@ -8,7 +8,7 @@ import (
 // An Override replaces a registry, a repository or a part of its path by a mirror.
 type Override struct{ Source, Mirror string }
 
-// Overrides are those of an installation. The source is not used: it may be unreachable.
+// Overrides are an installation's overrides. The source is not used: it may be unreachable.
 type Overrides []Override
 
 // ParseOverrides reads source=mirror,source=mirror….
@@ -28,7 +28,7 @@ func ParseOverrides(text string) (Overrides, error) {
 	return overrides, nil
 }
 
-// String returns what ParseOverrides reads.
+// String returns a text that ParseOverrides reads.
 func (o Overrides) String() string {
 	var pairs []string
 	for _, override := range o {

@@ -29,7 +29,8 @@ func Pin(image, digest string) string {
 }
 
 // pin names the components by the repository that they are pulled from and by digest, so that a moved tag does not change
-// what runs. If several cannot be looked up, it returns the error of the first by name, so that the message does not change.
+// the running programs. If several cannot be looked up, it returns the error of the first by name, so that the message does
+// not change.
 func (r *Registry) pin(ctx context.Context, q *question, components map[string]string) error {
 	names := slices.Sorted(maps.Keys(components))
 	pinned, errs := make([]string, len(names)), make([]error, len(names))

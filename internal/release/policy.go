@@ -41,7 +41,7 @@ func ParseRepositories(text string) (Repositories, error) {
 	return all, nil
 }
 
-// String returns what ParseRepositories reads.
+// String returns a text that ParseRepositories reads.
 func (r Repositories) String() string { return strings.Join(r, ",") }
 
 // allow returns an error of kind NotAllowed when releases may not come from the repository of the image.
@@ -51,7 +51,7 @@ func (r Repositories) allow(image string) error {
 	}
 	ref, err := name.ParseReference(image)
 	if err != nil {
-		return nil // the caller reports what is wrong with it
+		return nil // the caller reports its error
 	}
 	repository := strings.Replace(ref.Context().Name(), name.DefaultRegistry, "docker.io", 1)
 	if slices.ContainsFunc(r, func(allowed string) bool { return below(repository, allowed) }) {

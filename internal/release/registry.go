@@ -23,7 +23,7 @@ type question struct {
 	// ref is where it is pulled from.
 	ref  name.Reference
 	auth authn.Authenticator
-	// pullSecret has the credentials for other repositories that the payload names.
+	// pullSecret holds the credentials for other repositories that the payload names.
 	pullSecret []byte
 	// key is equal for requests with the same image and the same credentials.
 	key string
@@ -45,7 +45,7 @@ func (r *Registry) question(image string, pullSecret []byte) (*question, error) 
 // A session reads from one repository with one set of credentials.
 type session struct {
 	*remote.Puller
-	// remote has the options for requests to the registry.
+	// remote holds the options for requests to the registry.
 	remote     []remote.Option
 	repository name.Repository
 	pulled     int64
@@ -98,7 +98,7 @@ func (s *session) image(ctx context.Context, desc *remote.Descriptor) (*v1.Manif
 	return manifest, nil
 }
 
-// choose returns the image for the most common platform, or the first one that is not an attestation.
+// choose returns the image for the most common platform, or the first image, except for attestations.
 func choose(index *v1.IndexManifest) string {
 	first := ""
 	for _, m := range index.Manifests {

@@ -19,7 +19,7 @@ type Resolver interface {
 
 // A Release is the content of a release payload. It is shared and must not be changed.
 type Release struct {
-	// Image is the image as it was requested. Digest is that of its manifest, such as sha256:….
+	// Image is the image as it was requested. Digest is the digest of its manifest, such as sha256:….
 	Image, Digest string
 	// Version is the version of the payload, such as 1.36.3 or 4.21.3: a semantic version without a v.
 	Version string
@@ -28,11 +28,11 @@ type Release struct {
 	KubernetesVersion string
 	// EtcdVersion is the version of etcd in the payload, in the same form. It is empty if the payload does not specify it.
 	EtcdVersion string
-	// Architecture is that of the payload, empty if it is not specified.
+	// Architecture is the payload's architecture, empty if it is not specified.
 	Architecture hyperv1.PayloadArchType
-	// Components has the images by name, as they are pulled.
+	// Components maps names to images, as they are pulled.
 	Components map[string]string
-	// BootImages has the machine images by architecture and region.
+	// BootImages holds the machine images by architecture and region.
 	BootImages map[hyperv1.Architecture]map[string]BootImage
 }
 
@@ -40,8 +40,8 @@ type Release struct {
 type BootImage struct {
 	// AMI is its identifier on AWS.
 	AMI string `json:"image"`
-	// UserDataFormat is the format of the user data that it reads. It is empty if the release does not specify it, as those of
-	// OpenShift, whose images read Ignition.
+	// UserDataFormat is the format of the user data that it reads. It is empty if the release does not specify it, as releases
+	// of OpenShift, with images that read Ignition.
 	UserDataFormat hyperv1.UserDataFormat `json:"userDataFormat,omitempty"`
 	// RootDevice is the name of its root device. It is empty if the release does not specify it.
 	RootDevice string `json:"rootDevice,omitempty"`

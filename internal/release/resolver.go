@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// Options are what a Registry needs.
+// Options configure a Registry.
 type Options struct {
 	Clock clock.PassiveClock
 	// Overrides replace the locations from which releases and their components are pulled.
@@ -30,11 +30,11 @@ type Options struct {
 // Registry resolves releases with the registry protocol, and caches them.
 type Registry struct {
 	Options
-	// answers has the digest or the error of each question.
+	// answers holds the digest or the error of each question.
 	answers *lru.Cache
 	// contents by digest, as *content.
 	contents *lru.Cache
-	// programs has the answers of NodePrograms for images by digest.
+	// programs holds the answers of NodePrograms for images by digest.
 	programs *lru.Cache
 	flights  singleflight.Group
 	// downloads limits parallel downloads: a payload may have a gibibyte, and more when it is unpacked.
@@ -61,7 +61,7 @@ type answer struct {
 	until time.Time
 }
 
-// content is the content of a digest: a release, or the error that it is none.
+// content is the content of a digest: a release, or the error that it is not a release.
 type content struct {
 	release *Release
 	err     error

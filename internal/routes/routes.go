@@ -5,7 +5,8 @@
 //	Konnectivity   konnectivity.<domain>               nodes with a public path cannot connect
 //	OAuthServer    -                                   no Route
 //
-// If the API server has a load balancer, konnectivity has no default: nodes reach it at another port of that, without a record in DNS.
+// If the API server has a load balancer, konnectivity has no default: nodes reach it at another port of the load balancer, without a
+// record in DNS.
 //
 // The domain is <baseDomainPrefix>.<baseDomain>. The default of the prefix is the name of the cluster. A management cluster
 // that serves Routes itself, such as OpenShift, assigns host names to Routes without one, and keeps doing so.

@@ -121,7 +121,7 @@ func Rewrites(st *hyperv1.SecretEncryptionRecord) bool {
 	return move != nil && (move.Stage == hyperv1.SecretEncryptionWriteKey || move.Stage == hyperv1.SecretEncryptionReencrypt)
 }
 
-// ReadsWithKMS reports whether API servers may have a KMS key for reading only, in addition to the one that encrypts: from
+// ReadsWithKMS reports whether API servers may have a KMS key for reading only, in addition to the key that encrypts: from
 // before the first stage of a move to or from such a key until after its last.
 func ReadsWithKMS(st *hyperv1.SecretEncryptionRecord) bool {
 	move := Current(st)

@@ -118,7 +118,7 @@ func turn(st *hyperv1.SecretEncryptionRecord, f Facts) (*hyperv1.SecretEncryptio
 		next.TargetKey = nil
 		move := &next.History[0]
 		move.State = hyperv1.SecretEncryptionMigrationInterrupted
-		if move.Stage == hyperv1.SecretEncryptionReadKey { // nothing was encrypted with it
+		if move.Stage == hyperv1.SecretEncryptionReadKey { // no object was encrypted with it
 			move.CompletionTime = &now
 		}
 	}
@@ -184,7 +184,7 @@ func advance(st *hyperv1.SecretEncryptionRecord, f Facts) *hyperv1.SecretEncrypt
 		if f.Rewritten {
 			complete(next, metav1.NewTime(f.Now))
 			if len(union(optional(next.ActiveKey), optional(f.Backup), f.Present.Keys)) == len(union(optional(next.ActiveKey), optional(f.Backup))) {
-				Current(next).Stage = hyperv1.SecretEncryptionDone // there is nothing to drop
+				Current(next).Stage = hyperv1.SecretEncryptionDone // there is no key to drop
 			}
 		}
 	case hyperv1.SecretEncryptionRetain:

@@ -9,14 +9,14 @@ import (
 // maxReported is the maximum number of changes that users see.
 const maxReported = 5
 
-// states are those of a change in progress, by its stage.
+// states are the states of a change in progress, by its stage.
 var states = map[hyperv1.SecretEncryptionStage]hyperv1.EncryptionMigrationState{
 	hyperv1.SecretEncryptionReadKey:   hyperv1.EncryptionMigrationStateReadOnlyDeploy,
 	hyperv1.SecretEncryptionWriteKey:  hyperv1.EncryptionMigrationStateWritePromote,
 	hyperv1.SecretEncryptionReencrypt: hyperv1.EncryptionMigrationStateMigrating,
 }
 
-// Status returns what users see of the record.
+// Status returns the record's part for users.
 func Status(record *hyperv1.SecretEncryptionRecord) *hyperv1.SecretEncryptionStatus {
 	if record == nil {
 		return nil

@@ -15,14 +15,14 @@ import (
 // NodeLabel is the label with the id of a node's zone, which the cloud controller manager of AWS and EKS set.
 const NodeLabel = "topology.k8s.aws/zone-id"
 
-// ConfigMap is where the hypershift-operator publishes the zones for users who may read neither nodes nor endpoint services. IDsKey has the
-// ids, separated by commas.
+// ConfigMap is where the hypershift-operator publishes the zones for users without permission to read nodes and endpoint services. IDsKey
+// lists the ids, separated by commas.
 var ConfigMap = client.ObjectKey{Namespace: "kube-public", Name: "hypershift-availability-zones"}
 
 // IDsKey is the key in ConfigMap.
 const IDsKey = "ids"
 
-// Of returns the ids of the zones, sorted, and what they were read from: the newest endpoint service with the zones that AWS reports, else the nodes.
+// Of returns the ids of the zones, sorted, and their source: the newest endpoint service with the zones that AWS reports, else the nodes.
 func Of(services []hyperv1.AWSEndpointService, nodes []string) (ids []string, source string) {
 	var newest *hyperv1.AWSEndpointService
 	for i := range services {

@@ -13,7 +13,7 @@ import (
 )
 
 // annotationValues are the values of annotations of a HostedCluster that programs of the control plane would refuse at their
-// start. Those of other annotations are checked where they are used.
+// start. Values of other annotations are checked where they are used.
 var annotationValues = map[string]struct {
 	valid    func(string) bool
 	expected string

@@ -6,6 +6,6 @@
 // The CRDs reject most of these errors. An error that passes the CRDs was written
 // before a rule existed, or needs more than one field or object to detect.
 //
-// Detail of a field.Error is the complete sentence that a user reads in a
-// condition, with what to change. Origin is the reason of that condition.
+// Detail of a field.Error is the complete sentence that a user reads in a condition, with the remedy. Origin is the reason of that
+// condition.
 package validation

@@ -8,11 +8,11 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// kmsKeyARN has the region of the key in its second group.
+// kmsKeyARN captures the region of the key in its second group.
 var kmsKeyARN = regexp.MustCompile(`^arn:(aws|aws-cn|aws-us-gov):kms:([a-z0-9-]+):[0-9]{12}:(?:key|alias)/.+$`)
 
-// encryption rejects a request for encryption that cannot be fulfilled. Nothing
-// is created for a cluster that would not encrypt its Secrets.
+// encryption rejects a request for encryption that cannot be fulfilled. No control plane is created for a cluster that would not encrypt
+// its Secrets.
 func encryption(enc *hyperv1.SecretEncryptionSpec, path *field.Path) field.ErrorList {
 	if enc == nil {
 		return nil
@@ -68,7 +68,7 @@ func kmsKey(arn, region string, path *field.Path, name string) field.ErrorList {
 }
 
 // EncryptionUpdate rejects the removal or replacement of the kind of encryption
-// by which the Secrets in etcd are encrypted. inUse is nil while there is none.
+// by which the Secrets in etcd are encrypted. inUse is nil without encryption.
 func EncryptionUpdate(desired, inUse *hyperv1.SecretEncryptionSpec) field.ErrorList {
 	if inUse == nil {
 		return nil

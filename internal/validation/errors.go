@@ -12,7 +12,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A reason is that of the condition that reports an error.
+// A reason is the reason of the condition that reports an error.
 type reason string
 
 const (
@@ -58,8 +58,7 @@ func (r reason) unsupported(at *field.Path, value any, format string, args ...an
 	return r.error(field.ErrorTypeNotSupported, at, value, format, args...)
 }
 
-// Errorf returns the error of a check that needs more than specs, for callers
-// that add it to those of this package.
+// Errorf returns the error of a check that needs more than specs, for callers that add it to the errors of this package.
 func Errorf(because string, at *field.Path, value any, format string, args ...any) *field.Error {
 	return reason(because).invalid(at, value, format, args...)
 }

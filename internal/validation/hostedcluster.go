@@ -68,9 +68,9 @@ func clusterID(id string) field.ErrorList {
 	return field.ErrorList{configuration.invalid(spec.Child("clusterID"), id, "spec.clusterID is %q, which is not a UUID: create the cluster with a UUID, or without clusterID", id)}
 }
 
-// InfraID rejects a cluster without a known infraID, before one is set. infraID
-// is the one that the cluster has or will get; example is an issuer URL from which
-// it could be derived, "" for an installation without a bucket for OIDC documents.
+// InfraID rejects a cluster without a known infraID, before one is set. infraID is the cluster's
+// present or future infraID; example is an issuer URL from which it could be derived, "" for an
+// installation without a bucket for OIDC documents.
 func InfraID(infraID, issuerURL, example string) field.ErrorList {
 	at := spec.Child("infraID")
 	switch {

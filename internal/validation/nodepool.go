@@ -14,15 +14,15 @@ import (
 
 // NodePoolDefaults are values of a NodePool after defaulting.
 type NodePoolDefaults struct {
-	// Strategy, MaxSurge and MaxUnavailable are those of its rollouts.
+	// Strategy, MaxSurge and MaxUnavailable are the settings of its rollouts.
 	Strategy                 hyperv1.UpgradeStrategy
 	MaxSurge, MaxUnavailable intstr.IntOrString
 	// InstanceTags is how many tags the operator adds to each instance.
 	InstanceTags int
 }
 
-// NodePool returns every error that the object and its HostedCluster, nil if
-// there is none, show. Without a usable HostedCluster the rest is not checked.
+// NodePool returns every error that the object and its HostedCluster, nil if it does not exist, show. Without a usable HostedCluster the
+// rest is not checked.
 func NodePool(np *hyperv1.NodePool, hc *hyperv1.HostedCluster, d NodePoolDefaults) field.ErrorList {
 	if text := np.Unreadable(); text != "" {
 		return field.ErrorList{reason(hyperv1.UnreadableReason).secret(spec, "the object has values that cannot be read; write these fields again: %s", text)}
@@ -63,7 +63,7 @@ func clusterOfNodePool(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) *field.E
 }
 
 // NodePoolPause rejects a value of pausedUntil that cannot be parsed. The
-// controller treats it as a pause, so that nothing changes that should not.
+// controller treats it as a pause, so that no machine changes against the user's intent.
 func NodePoolPause(until *hyperv1.PausedUntil) field.ErrorList {
 	if until == nil || *until == "" || strings.EqualFold(string(*until), "true") || strings.EqualFold(string(*until), "false") {
 		return nil
@@ -169,7 +169,7 @@ func isDefinite(ref hyperv1.AWSResourceReference) bool {
 }
 
 // nodeLabels rejects labels by which Cluster API and this operator select
-// machines: the labels of a node are those of its machine.
+// machines: a node gets the labels of its machine.
 func nodeLabels(labels map[string]hyperv1.LabelValue) field.ErrorList {
 	var errs field.ErrorList
 	for _, key := range sortedKeys(labels) {

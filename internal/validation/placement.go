@@ -11,8 +11,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// placement rejects what the API server would reject in a pod of the control
-// plane: no pod could be created.
+// placement rejects values that the API server would reject in a pod of the control plane: no pod could be created.
 func placement(s *hyperv1.HostedClusterSpec) field.ErrorList {
 	errs := append(labels(s.Labels, "labels"), labels(s.NodeSelector, "nodeSelector")...)
 	errs = append(errs, reservedLabels(s.Labels)...)
@@ -53,10 +52,10 @@ var reservedKeys = []string{"app", "pod-template-hash", "controller-revision-has
 // to Cluster API or to the operators.
 var reservedDomains = []string{"hypershift.openshift.io", "network.openshift.io", "cluster.x-k8s.io", "kubernetes.io", "k8s.io"}
 
-// descriptiveDomain is not reserved: its labels describe and select nothing.
+// descriptiveDomain is not reserved: its labels describe objects and select none.
 const descriptiveDomain = "app.kubernetes.io"
 
-// isReserved reports whether users may not set the label on pods. The CRD has the same rule.
+// isReserved reports whether users may not set the label on pods. The CRD contains the same rule.
 func isReserved(key string) bool {
 	domain, _, qualified := strings.Cut(key, "/")
 	if !qualified {

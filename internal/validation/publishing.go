@@ -76,7 +76,7 @@ var withNodePort = []hyperv1.ServiceType{hyperv1.APIServer, hyperv1.Konnectivity
 // behindRouter are the services that the router of an AWS cluster serves.
 var behindRouter = []hyperv1.ServiceType{hyperv1.Konnectivity, hyperv1.Ignition, hyperv1.OAuthServer}
 
-// awsServices accepts what works on AWS: nodes reach everything but the API
+// awsServices accepts strategies that work on AWS: nodes reach everything but the API
 // server through the router, and the router recognizes the API server by a host
 // name, which therefore must be known.
 func awsServices(s *hyperv1.HostedClusterSpec) field.ErrorList {
@@ -106,7 +106,7 @@ func apiServerMissing() *field.Error {
 	return publishing.required(servicesPath, "spec.services does not say how APIServer is published: add it")
 }
 
-// otherServices accepts what can be reached outside of AWS. Kubernetes needs only
+// otherServices accepts strategies that can be reached outside of AWS. Kubernetes needs only
 // two of the services: how the others are published makes no difference.
 func otherServices(s *hyperv1.HostedClusterSpec) field.ErrorList {
 	var errs field.ErrorList

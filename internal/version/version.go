@@ -29,7 +29,7 @@ type Info struct {
 	Platform string
 }
 
-// Get returns the description of this program. It uses what the Go toolchain recorded if the linker set nothing.
+// Get returns the description of this program. It uses the record of the Go toolchain if the linker set no values.
 var Get = sync.OnceValue(func() Info {
 	recorded := map[string]string{}
 	build, ok := debug.ReadBuildInfo()

@@ -16,7 +16,7 @@ func AdvanceControlPlane(history []hyperv1.ControlPlaneUpdateHistory, to configv
 	return out
 }
 
-// Updates converts the entries of a control plane's history to those of a cluster's.
+// Updates converts the entries of a control plane's history to entries of a cluster's history.
 func Updates(history []hyperv1.ControlPlaneUpdateHistory) []configv1.UpdateHistory {
 	var out []configv1.UpdateHistory
 	for _, h := range history {

@@ -3,7 +3,7 @@
 // documents of the issuer. AWS identity therefore does not depend on a running API server, neither during creation nor during
 // deletion of a cluster.
 //
-// The documents are those of OpenID Connect Discovery 1.0 and RFC 7517, in the subset that AWS reads:
+// The documents follow OpenID Connect Discovery 1.0 and RFC 7517, in the subset that AWS reads:
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_providers_create_oidc.html
 package webidentity
 
@@ -129,7 +129,7 @@ func PublicFromPrivate(privateKey []byte) ([]byte, error) {
 	return publicPEM(key.Public())
 }
 
-// Discovery returns the discovery document of the issuer whose tokens these public keys in PEM verify.
+// Discovery returns the issuer's discovery document. publicKeys, in PEM, verify its tokens.
 func Discovery(issuer string, publicKeys []byte) ([]byte, error) {
 	keys, err := parsePublicKeys(publicKeys)
 	if err != nil {

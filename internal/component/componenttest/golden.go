@@ -1,5 +1,5 @@
 // Package componenttest compares rendered objects with golden files. They are for reviewers: a change of an asset, an adapter
-// or a default is a diff of what runs.
+// or a default is a diff of the workloads.
 package componenttest
 
 import (

@@ -24,7 +24,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// A Description has the content of a payload. Package release defines its meaning.
+// A Description holds the content of a payload. Package release defines its meaning.
 type Description struct {
 	Version string `json:"version"`
 	// KubernetesVersion defaults to Version.
@@ -32,7 +32,7 @@ type Description struct {
 	// Architecture of the images: multi if it is empty.
 	Architecture string            `json:"architecture,omitempty"`
 	Components   map[string]string `json:"components"`
-	// Versions are those of the programs in components, by component. Default: the version in the tag of the image.
+	// Versions are the versions of the programs in components, by component. Default: the version in the tag of the image.
 	Versions map[string]string `json:"versions,omitempty"`
 	// BootImages are the machine images by architecture and region: an AMI, or an object with image, userDataFormat
 	// and rootDevice.

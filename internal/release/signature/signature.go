@@ -39,7 +39,7 @@ const (
 	// signatureAnnotation of a layer holds the signature over its content, in base64.
 	signatureAnnotation = "dev.cosignproject.cosign/signature"
 
-	// maxSignatures and maxContent bound what is read of a repository that a stranger may write to.
+	// maxSignatures and maxContent bound the reads from a repository that a stranger may write to.
 	maxSignatures = 32
 	maxContent    = 1 << 20
 )
@@ -126,7 +126,7 @@ func (r reader) any(artifact name.Reference, valid func(layer v1.Descriptor, con
 	}
 	manifest, err := v1.ParseManifest(bytes.NewReader(described.Manifest))
 	if err != nil {
-		return false, nil //nolint:nilerr // what is no manifest is no signature
+		return false, nil //nolint:nilerr // an invalid manifest is no signature
 	}
 	for _, layer := range manifest.Layers[:min(len(manifest.Layers), maxSignatures)] {
 		if layer.Size > maxContent {

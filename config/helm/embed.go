@@ -1,4 +1,4 @@
-// Package helm has the charts of the hypershift-operator and of its CRDs.
+// Package helm embeds the charts of the hypershift-operator and of its CRDs.
 package helm
 
 import "embed"

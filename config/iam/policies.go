@@ -33,7 +33,7 @@ const (
 var variable = regexp.MustCompile(`\$\{([A-Z_]+)\}`)
 
 // Fill returns the policy in that file with its variables replaced. A variable
-// without a value is an error: AWS would store the policy, and it would allow nothing.
+// without a value is an error: AWS would store the policy, and it would allow no call.
 func Fill(file string, variables map[string]string) (string, error) {
 	return fill(documents, file, variables)
 }

@@ -1,4 +1,4 @@
-// Package karpenter has the CRDs of Karpenter, which the control-plane-operator applies to hosted clusters with nodes on demand.
+// Package karpenter embeds the CRDs of Karpenter, which the control-plane-operator applies to hosted clusters with nodes on demand.
 // hack/externalcrds writes them.
 package karpenter
 

@@ -1,4 +1,4 @@
-// Package rbac has the permissions of the programs of the management cluster, for tests. The Helm chart installs
+// Package rbac embeds the permissions of the management cluster's programs, for tests. The Helm chart installs
 // them. They are in YAML, where a reviewer and `kubectl auth` look for them.
 package rbac
 
@@ -12,7 +12,7 @@ import (
 //go:embed */cluster_role.yaml
 var files embed.FS
 
-// Role returns the ClusterRole of a program, by the name of its directory. It panics if there is none.
+// Role returns the ClusterRole of a program, by the name of its directory. It panics if it does not exist.
 func Role(program string) *rbacv1.ClusterRole {
 	path := program + "/cluster_role.yaml"
 	text, err := files.ReadFile(path)

@@ -4,7 +4,7 @@
 //	go run ./hack/binaries                   # all of them
 //	go run ./hack/binaries etcd kube-apiserver
 //	go run ./hack/binaries -except 'karpenter,*-1.35.*'
-//	go run ./hack/binaries -cost             # builds nothing
+//	go run ./hack/binaries -cost             # builds no program
 //
 // It prints the path of each. Existing binaries are not built again. With -cost it estimates what a build of everything compiles
 // with empty caches, this repository and its tests included, and which modules are compiled several times.
@@ -111,7 +111,7 @@ func printCost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Flags and environment are those of Makefile.
+	// Flags and environment are the same as in Makefile.
 	own := gobuild.Spec{Dir: root, Env: []string{"CGO_ENABLED=0", "GOFLAGS="}}
 	tests, operators := own, own
 	tests.Label, tests.Test, tests.Flags, tests.Packages = "tests", true, []string{"-trimpath", "-tags=e2e,release"}, []string{"./...", "github.com/hosted-control-planes/hypershift/api/..."}

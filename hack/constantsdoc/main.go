@@ -12,11 +12,11 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A page is a file and what it consists of.
+// A page is a file and its parts.
 type page struct {
 	path, introduction string
 	sources            []source
-	// appendix writes what follows the sources.
+	// appendix writes the text after the sources.
 	appendix func(*bytes.Buffer)
 }
 

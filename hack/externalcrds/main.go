@@ -1,5 +1,5 @@
 // Command externalcrds writes the CRDs of other projects that the operators need, from the modules that go.mod pins, to
-// config/crd/external, and those of Karpenter, which hosted clusters need, from the module that hack/binaries/karpenter pins, to
+// config/crd/external, and the CRDs of Karpenter, which hosted clusters need, from the module that hack/binaries/karpenter pins, to
 // config/karpenter:
 //
 //	go run ./hack/externalcrds
@@ -34,7 +34,7 @@ type source struct {
 	files  []string
 	labels map[string]string // added
 	asIs   bool
-	// pinned is the directory of the go.mod with the version, if it is not that of the repository.
+	// pinned is the directory of the go.mod with the version, if it is not the repository's go.mod.
 	pinned string
 }
 

@@ -17,7 +17,7 @@ type file struct {
 	name    string
 	mode    fs.FileMode
 	content []byte
-	// link is the target of a link. Such an entry has nothing but a name.
+	// link is the target of a link. Such an entry has only a name.
 	link string
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// charts packages the charts with the version of the release, and the digest of the image in that of the operator.
+// charts packages the charts with the version of the release, and the digest of the image in the operator's chart.
 func (r *release) charts(ctx context.Context, s *staging, image artifact) ([]artifact, error) {
 	var all []artifact
 	for _, c := range []struct{ what, name string }{{chartOfCRDs, "hypershift-crds"}, {chartOfOperator, "hypershift"}} {
@@ -53,7 +53,7 @@ func (r *release) chart(ctx context.Context, s *staging, a artifact, name string
 		return a, err
 	}
 	archive := filepath.Join(r.dist, name+"-"+r.version+".tgz")
-	// The manifest of the chart has the time of this file.
+	// The manifest of the chart contains the time of this file.
 	if err := r.touch(archive); err != nil {
 		return a, err
 	}

@@ -18,7 +18,7 @@ import (
 // commandLinePlatforms are those for which the command line is published.
 var commandLinePlatforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"}
 
-// names are those of the command line. Under each of them it has the same commands.
+// names are the names of the command line. Under each of them it offers the same commands.
 var names = []string{"hypershift", "hcp"}
 
 // completions are the places of the scripts for completion in an archive, by shell. Shells load them from there if the archive is unpacked

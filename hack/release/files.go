@@ -15,7 +15,7 @@ import (
 // sums is the file with the checksums of all others. It is signed.
 const sums = "SHA256SUMS"
 
-// changes returns the section of CHANGELOG.md about this version. A pre-release has the changes that are not released yet.
+// changes returns the section of CHANGELOG.md about this version. A pre-release gets the changes that are not released yet.
 func (r *release) changes() (string, error) {
 	text, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
 	if err != nil {

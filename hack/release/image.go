@@ -21,7 +21,7 @@ const (
 	source = "https://github.com/hosted-control-planes/hypershift"
 	// binDir is where pods expect the programs.
 	binDir = "/usr/bin"
-	// user is not root. The Dockerfile has the same.
+	// user is not root. The Dockerfile sets the same user.
 	user = "65532:65532"
 )
 
@@ -101,7 +101,7 @@ func (r *release) image(platform v1.Platform, layers []v1.Layer) (v1.Image, erro
 	return mutate.Annotations(img, r.labels()).(v1.Image), nil
 }
 
-// baseLayer has the CA certificates, and links to the programs of ko in the directory in which pods expect them.
+// baseLayer returns a layer with the CA certificates, and links to the programs of ko in the directory in which pods expect them.
 func (r *release) baseLayer(ctx context.Context) (v1.Layer, error) {
 	roots, err := r.output(ctx, r.tools["root-cas"])
 	if err != nil {

@@ -139,7 +139,7 @@ func (r *release) make(ctx context.Context) error {
 	}
 	all := slices.Concat([]artifact{image}, charts, payloads)
 
-	// Nothing is pushed if one of the tags is taken.
+	// No artifact is pushed if one of the tags is taken.
 	for _, a := range all {
 		if err := r.reserve(ctx, a); err != nil {
 			return err
@@ -188,7 +188,7 @@ func (r *release) head(ctx context.Context, dirty bool) (string, time.Time, erro
 	return commit, time.Unix(at, 0).UTC(), nil
 }
 
-// output runs a program in the root of the checkout and returns what it prints. The date of the commit is the time of files that tools
+// output runs a program in the root of the checkout and returns its output. The date of the commit is the time of files that tools
 // create.
 func (r *release) output(ctx context.Context, program string, args ...string) (string, error) {
 	return r.outputWith(ctx, nil, program, args...)

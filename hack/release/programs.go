@@ -23,11 +23,11 @@ var (
 const (
 	// koDir is the directory in which ko places a program.
 	koDir = "/ko-app"
-	// koConfig has the flags of go build.
+	// koConfig contains the flags of go build.
 	koConfig = "hack/release/ko.yaml"
 )
 
-// stamp returns the variables of koConfig: what --version prints.
+// stamp returns the variables of koConfig: the output of --version.
 func (r *release) stamp() map[string]string {
 	return map[string]string{"RELEASE_VERSION": r.version, "RELEASE_COMMIT": r.commit, "RELEASE_DATE": r.date.Format(time.RFC3339)}
 }

@@ -44,7 +44,7 @@ func (r *release) describe(ctx context.Context, s *staging, image artifact) ([]b
 	return boms, nil
 }
 
-// scan is what an SBOM describes.
+// scan is the subject of an SBOM.
 type scan struct {
 	source string // in the form of syft
 	name   string
@@ -52,7 +52,7 @@ type scan struct {
 	digest string
 }
 
-// writeSBOM writes the SBOM of what is scanned.
+// writeSBOM writes the SBOM of the scanned source.
 func (r *release) writeSBOM(ctx context.Context, file string, s scan) error {
 	scanned, err := r.outputWith(ctx, []string{"SYFT_CHECK_FOR_APP_UPDATE=false", "SYFT_REGISTRY_INSECURE_USE_HTTP=true"},
 		r.tools["syft"], "scan", s.source, "--quiet", "--output=spdx-json", "--source-name="+s.name, "--source-version="+r.version)
@@ -66,7 +66,7 @@ func (r *release) writeSBOM(ctx context.Context, file string, s scan) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// reproducible replaces what differs between two scans of the same content: the time, the random part of the namespace, and the host.
+// reproducible replaces the differences between two scans of the same content: the time, the random part of the namespace, and the host.
 func (r *release) reproducible(sbom, host, digest string) ([]byte, error) {
 	var document map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(sbom, host, r.registry)), &document); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// signer has the flags with which cosign signs.
+// signer holds the flags with which cosign signs.
 type signer []string
 
 // withKey signs with a key, without a transparency log: the signature is verified with the public key alone, also without a connection to

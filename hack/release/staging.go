@@ -97,7 +97,7 @@ func (r *release) named(a artifact) string { return r.registry + "/" + a.reposit
 // exact returns the reference by digest.
 func (r *release) exact(a artifact) string { return r.registry + "/" + a.repository + "@" + a.digest }
 
-// reserve fails if the tag of an artifact refers to something else. Users have verified what a tag refers to: it is never moved.
+// reserve fails if the tag of an artifact refers to something else. Users have verified the target of a tag: it is never moved.
 func (r *release) reserve(ctx context.Context, a artifact) error {
 	ref, err := name.NewTag(r.named(a))
 	if err != nil {

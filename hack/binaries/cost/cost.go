@@ -1,6 +1,6 @@
-// Package cost estimates what builds compile with empty caches, without compiling anything:
+// Package cost estimates the packages that builds compile with empty caches, without compiling anything:
 //
-//	go list -deps  ─►  key of each package, as the build cache of Go has it  ─►  packages that no earlier build has compiled
+//	go list -deps  ─►  key of each package, as in the build cache of Go  ─►      packages that no earlier build has compiled
 //
 // The build cache shares a package between two builds only if they compile the same files of the same version with the same
 // release of Go and the same flags, and if all that holds for each package that it imports. One different version of
@@ -39,10 +39,10 @@ type Account struct {
 	Modules []Module
 }
 
-// Sum is what one build compiles.
+// Sum is the share of one build.
 type Sum struct {
 	Name string
-	// Packages and Bytes are all packages of the build. New are those that no build before it has compiled.
+	// Packages and Bytes are all packages of the build. New are the packages that no build before it has compiled.
 	Packages, New   int
 	Bytes, NewBytes int64
 }
@@ -54,12 +54,12 @@ type Module struct {
 	// one of its imports differs.
 	Versions     []string
 	Compilations int
-	// Bytes is the source that is compiled, Repeated what of it would be saved if each package were compiled once.
+	// Bytes is the source that is compiled, Repeated the part that would be saved if each package were compiled once.
 	Bytes, Repeated int64
 	Builds          []string
 }
 
-// Of lists the packages of builds. It runs `go list`, which downloads what is missing in the module cache.
+// Of lists the packages of builds. It runs `go list`, which downloads missing modules to the module cache.
 func Of(ctx context.Context, builds []Build) (Account, error) {
 	var account Account
 	compiled := map[string]bool{}
@@ -189,7 +189,7 @@ func (b Build) list(ctx context.Context) ([]pkg, error) {
 	}
 }
 
-// pkg computes the key and the size of a package. keys are the keys of what it imports.
+// pkg computes the key and the size of a package. keys are the keys of its imports.
 func (l listed) pkg(release string, trimmed bool, keys map[string]string) pkg {
 	p := pkg{module: "std"}
 	p.path, _, _ = strings.Cut(l.ImportPath, " [") // a variant for a test

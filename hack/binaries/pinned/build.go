@@ -21,7 +21,7 @@ type job struct {
 	place    string // position, e.g. "[2/3]"
 }
 
-// title names the binaries. Those of another version have it in their names.
+// title names the binaries. Binaries of another version have it in their names.
 func (j job) title() string {
 	var names []string
 	for _, b := range j.binaries {

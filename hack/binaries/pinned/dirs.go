@@ -46,8 +46,8 @@ func Root() (string, error) {
 // that three are free.
 const firstRun = 28
 
-// CheckFirstRun fails if nothing was built on this machine yet and the free disk is not enough for all programs of the lab. Later, each
-// build has a check of its own.
+// CheckFirstRun fails if no program was built on this machine yet and the free disk is not enough for all programs of the lab. Later,
+// each build makes its own check.
 func CheckFirstRun() error { return checkFirstRun(firstRun) }
 
 func checkFirstRun(gib uint64) error {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// patchDir is the directory, in that of a module, with files that replace those of the program at the same path. An empty file
+// patchDir is the directory, in a module's directory, with files that replace the program's files at the same path. An empty file
 // removes it. Go refuses a build with -overlay for files in the module cache.
 const patchDir = "patch"
 

@@ -54,7 +54,7 @@ var (
 		ldflags: kubernetesVersion,
 		gib:     5,
 	}
-	// kubeletBefore has a module of its own, so that its dependencies do not cause builds of the servers.
+	// kubeletBefore has its own module, so that its dependencies do not cause builds of the servers.
 	kubeletBefore = &module{
 		dir:     "kubelet-1.35",
 		require: "k8s.io/kubernetes",
@@ -94,7 +94,7 @@ var (
 		env: []string{"CGO_ENABLED=1"},
 		gib: 1,
 	}
-	// coredns is built without the plugins that nothing here configures.
+	// coredns is built without the plugins that no configuration here uses.
 	coredns = &module{
 		dir:     "coredns",
 		require: "github.com/coredns/coredns",
@@ -164,7 +164,7 @@ var (
 		env:     []string{"GOTOOLCHAIN=go1.26.10"},
 		gib:     4,
 	}
-	// cyclonus tests NetworkPolicies from pods that run agnhost. agnhost has a module of its own, so that its dependencies
+	// cyclonus tests NetworkPolicies from pods that run agnhost. agnhost has its own module, so that its dependencies
 	// do not cause builds of the servers.
 	cyclonus = &module{
 		dir:     "cyclonus",

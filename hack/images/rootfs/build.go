@@ -24,7 +24,7 @@ var arguments = []string{
 	"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
 }
 
-// Missing returns what this host lacks for building roots and how to fix it, or "".
+// Missing returns the missing prerequisite of this host for building roots and how to fix it, or "".
 func Missing() string {
 	if _, err := exec.LookPath(builder); err != nil {
 		return builder + ": apt-get install " + builder + ", for machines of node pools"

@@ -7,5 +7,5 @@
 //	                                   /packages, the installed packages with their versions
 //
 // A changed recipe gets a new key and therefore a new directory. An existing root is not updated when Debian releases newer
-// packages, so that the machines of a lab stay the same. No machine writes to a root: each has a layer of its own above it.
+// packages, so that the machines of a lab stay the same. No machine writes to a root: each has its own layer above it.
 package rootfs

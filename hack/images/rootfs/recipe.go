@@ -20,7 +20,7 @@ const suite = "bookworm"
 type recipe struct {
 	name     string
 	packages []string
-	// trees are the directories of files that are written over those of the packages.
+	// trees are the directories of files that are written over the packages' files.
 	trees []string
 }
 
@@ -29,8 +29,8 @@ const (
 	Ignition = "ignition"
 	// CloudInit has cloud-init, which runs as a unit.
 	CloudInit = "cloud-init"
-	// UbuntuLike also has cloud-init, and resolves names as the images of Ubuntu for AWS do: systemd-networkd has the DNS server and
-	// the domain of the subnet for the network card, systemd-resolved uses them, and /etc/resolv.conf names the stub of
+	// UbuntuLike also has cloud-init, and resolves names as the images of Ubuntu for AWS do: systemd-networkd configures the
+	// subnet's DNS server and domain for the network card, systemd-resolved uses them, and /etc/resolv.conf names the stub of
 	// systemd-resolved.
 	UbuntuLike = "ubuntu-like"
 )
@@ -57,7 +57,7 @@ var removed = []string{
 	"etc/systemd/system/*.wants",
 	// These are settings of the whole kernel, and so of the host.
 	"usr/lib/sysctl.d/*", "etc/sysctl.d/*", "etc/sysctl.conf",
-	// The network card is configured before the boot, and nothing answers a client of DHCP.
+	// The network card is configured before the boot, and no server answers a client of DHCP.
 	"usr/sbin/dhclient",
 	"var/cache/apt/*", "var/lib/apt/lists/*",
 }

@@ -46,9 +46,9 @@ var firewall = []Program{
 	{Path: "/usr/sbin/ip6tables"}, {Path: "/usr/sbin/ip6tables-save"}, {Path: "/usr/sbin/ip6tables-restore"},
 }
 
-// distrolessIptables has the programs that kube-proxy runs. Its last stage copies the files into an empty image, so that nothing is left of
-// the configuration of distroless. iptables is a link that is replaced at its first use, by the wrapper that chooses the variant: the root
-// file system of the container must be writable.
+// distrolessIptables contains the programs that kube-proxy runs. Its last stage copies the files into an empty image, so that the
+// configuration of distroless is lost. iptables is a link that is replaced at its first use, by the wrapper that chooses the variant: the
+// root file system of the container must be writable.
 var distrolessIptables = Base{
 	Name: "registry.k8s.io/build-image/distroless-iptables", WorkingDir: "/", Shell: "/bin/sh", Users: distrolessUsers,
 	Programs: append([]Program{
@@ -70,7 +70,7 @@ var eksMinimal = Base{
 	Sources: []Source{{gitHub + "aws/eks-distro-build-tooling/blob/9a8c9da00350bf96c5dd9d01fd4d40881175433c/eks-distro-base/Dockerfile.minimal-base", "9a8c9da0"}},
 }
 
-// eksMinimalEBS also has the programs with which the EBS CSI driver formats and mounts volumes.
+// eksMinimalEBS also contains the programs with which the EBS CSI driver formats and mounts volumes.
 var eksMinimalEBS = func() Base {
 	b := eksMinimal
 	b.Name = "public.ecr.aws/eks-distro-build-tooling/eks-distro-minimal-base-csi-ebs"

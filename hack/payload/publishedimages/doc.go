@@ -1,5 +1,6 @@
-// Package publishedimages is a table of the images that projects publish: those of a release, and those of the chart. A row has what a
-// pod depends on: entrypoint, user, environment, programs with their file capabilities, a shell or none, and what the program writes.
+// Package publishedimages is a table of the images that projects publish: the images of a release, and the images of the chart. A row
+// lists the facts that a pod depends on: entrypoint, user, environment, programs with their file capabilities, a shell or none, and
+// the files that the program writes.
 //
 //	base.go    base images
 //	table.go   images, each with its build file and the version of it that was read
@@ -10,5 +11,5 @@
 //	test/lab/images  the lab's images have these entrypoints, users, paths and file capabilities
 //	test/imagecheck  the pods of all components and of the chart fit these images
 //
-// A program whose image changes in a release needs another look at its build file: a test compares the versions.
+// When a program's image changes in a release, its build file needs another look: a test compares the versions.
 package publishedimages

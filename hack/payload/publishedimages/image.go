@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// An Image is what the build file of an image determines.
+// An Image holds the facts that an image's build file determines.
 type Image struct {
 	// Name is the name of the image in a release, or of the image in the chart.
 	Name string
-	// Kubernetes is the version of Kubernetes whose image this is; empty if all releases share the facts.
+	// Kubernetes is the version of Kubernetes that this image belongs to; empty if all releases share the facts.
 	Kubernetes string
 	Base       Base
-	// Entrypoint and Command replace those of the base. An entrypoint also removes the command of the base.
+	// Entrypoint and Command replace the base's. An entrypoint also removes the command of the base.
 	Entrypoint, Command []string
-	// User and WorkingDir replace those of the base.
+	// User and WorkingDir replace the base's.
 	User, WorkingDir string
-	// Env and Labels are added to those of the base.
+	// Env and Labels are added to the base's.
 	Env, Labels map[string]string
-	// Users and Programs are those that the image adds to its base.
+	// Users and Programs are the users and programs that the image adds to its base.
 	Users    []User
 	Programs []Program
-	// Architectures are those of the published index.
+	// Architectures are the architectures of the published index.
 	Architectures []string
 	// Index is the media type of the published index.
 	Index MediaType
 	// Sources are the files that were read.
 	Sources []Source
-	// Differs is why the files are not those of the version in the release.
+	// Differs is why the files do not belong to the version in the release.
 	Differs string
 }
 
@@ -42,10 +42,10 @@ type Base struct {
 	// User is empty if the configuration has none, which is root.
 	User, WorkingDir string
 	Env, Labels      map[string]string
-	// Shell is the path of a shell; empty if there is none.
+	// Shell is the path of a shell; empty without a shell.
 	Shell    string
 	Programs []Program
-	// Users are those of its /etc/passwd; nil if it has no such file.
+	// Users are the users in its /etc/passwd; nil if it has no such file.
 	Users   []User
 	Sources []Source
 }
@@ -66,7 +66,7 @@ type Program struct {
 	Runner bool
 	// Writes are the directories into which the program writes with every configuration that a pod gives it.
 	Writes []string
-	// WriteFlags are flags whose value is a file or a directory that the program writes.
+	// WriteFlags are flags that name a file or a directory that the program writes.
 	WriteFlags []string
 }
 
@@ -94,7 +94,7 @@ const (
 // DefaultPath is the PATH of all images in the table.
 const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// A Config is the configuration of an image: that of its build file on that of its base.
+// A Config is the configuration of an image: its build file's configuration on its base's configuration.
 type Config struct {
 	Entrypoint, Command []string
 	User, WorkingDir    string

@@ -19,7 +19,7 @@ const OperatorImage = "control-plane-operator"
 // ExternalDNS is the image of the chart that creates public DNS records.
 const ExternalDNS = "external-dns"
 
-// Reasons why a file is not that of the version in the release.
+// Reasons why a file does not belong to the version in the release.
 const (
 	notStored = "read in the repository at another commit: the module proxy does not serve the version"
 	floating  = "the tag of the release moves"
@@ -70,7 +70,7 @@ var Table = slices.Concat([]Image{
 		},
 	},
 	{
-		// It has a command and no entrypoint: a pod with arguments and without a command would run the first argument.
+		// The image sets a command and no entrypoint: a pod with arguments and without a command would run the first argument.
 		Name: "cluster-autoscaler", Base: distrolessNonroot,
 		Programs: []Program{{Path: "/cluster-autoscaler"}}, Command: []string{"/cluster-autoscaler"}, WorkingDir: "/", Architectures: two, Index: DockerManifestList,
 		Labels:  map[string]string{"maintainer": "Marcin Wielgus <mwielgus@google.com>"},
@@ -78,7 +78,7 @@ var Table = slices.Concat([]Image{
 		Differs: notStored,
 	},
 	{
-		// Dockerfile, and hack/release for releases, whose files in /usr/bin are links.
+		// Dockerfile, and hack/release for releases, where the files in /usr/bin are links.
 		Name: OperatorImage, Base: scratch, User: "65532:65532", Entrypoint: []string{"/usr/bin/hypershift-operator"},
 		Programs: []Program{
 			{Path: "/usr/bin/hypershift-operator"}, {Path: "/usr/bin/control-plane-operator"},
@@ -104,7 +104,7 @@ var Table = slices.Concat([]Image{
 		Sources: []Source{
 			{gitHub + "etcd-io/etcd/blob/v3.6.8/Dockerfile", "3.6.8"},
 			{gitHub + "etcd-io/etcd/blob/v3.6.8/scripts/release.sh", "3.6.8"},
-			// Since 3.6.5 the image of Kubernetes is that of etcd: without a shell and with etcdutl.
+			// Since 3.6.5 the image of Kubernetes is etcd's image: without a shell and with etcdutl.
 			{gitHub + "etcd-io/etcd/issues/19798", "2025-11-24"},
 		},
 	},
@@ -250,7 +250,7 @@ var sidecars = func() []Image {
 	return all
 }()
 
-// kubernetes are the images of each version of Kubernetes. Only kube-apiserver has a file capability, so that it can listen on a port
+// kubernetes are the images of each version of Kubernetes. Only kube-apiserver carries a file capability, so that it can listen on a port
 // below 1024 as another user than root: Linux does not start it in a container that cannot have the capability
 // (https://github.com/kubernetes/kubernetes/issues/100914).
 func kubernetes() []Image {

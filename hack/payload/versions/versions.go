@@ -1,8 +1,8 @@
 // Package versions is the one table of the images of a release. From it come the descriptions in hack/payload, and the versions that the
 // lab runs are compared with it.
 //
-// The version of an image is that of the program in hack/binaries, which the lab runs: what is shipped is what is tested. A row with a
-// version of its own is an exception, and has the reason.
+// The version of an image is the version of the program in hack/binaries, which the lab runs: the shipped version is the tested
+// version. A row with its own version is an exception, and states the reason.
 package versions
 
 import (
@@ -22,11 +22,11 @@ type Component struct {
 	Name string
 	// Image is the image that its project publishes: %s is the version, without a "v".
 	Image string
-	// Program is the program of hack/binaries that has the version. Empty if the lab does not build it.
+	// Program is the program of hack/binaries with the version. Empty if the lab does not build it.
 	Program string
 	// PerKubernetes is set for programs with a version for each version of Kubernetes.
 	PerKubernetes bool
-	// Version is the version of the image if it is not that of the program, and Versions, if it depends on the version of Kubernetes.
+	// Version is the version of the image if it is not the program's version, and Versions, if it depends on the version of Kubernetes.
 	Version  string
 	Versions map[string]string
 	// Differs is why the lab does not run this image or this version of it.
@@ -62,7 +62,7 @@ var Components = []Component{
 	{Name: "csi-node-driver-registrar", Image: "registry.k8s.io/sig-storage/csi-node-driver-registrar:v%s", Version: "2.15.0", Absent: true, Differs: noModule},
 	{Name: "etcd", Image: "registry.k8s.io/etcd:%s-0", Program: "etcd"},
 	{Name: "flannel", Image: "ghcr.io/flannel-io/flannel:v%s", Program: "flanneld"},
-	// ECR Public has a copy of each official image of Docker Hub.
+	// ECR Public contains a copy of each official image of Docker Hub.
 	{Name: "haproxy", Image: "public.ecr.aws/docker/library/haproxy:%s", Version: "3.2", Differs: "the lab runs the package of Debian: HAProxy is not written in Go"},
 	{Name: "karpenter", Image: "public.ecr.aws/karpenter/controller:%s", Program: "karpenter"},
 	{Name: "konnectivity-agent", Image: "registry.k8s.io/kas-network-proxy/proxy-agent:v%s", Program: "proxy-agent"},
@@ -84,7 +84,7 @@ func Program(name, kubernetes string) string {
 	return name + "-" + kubernetes
 }
 
-// program is the program of hack/binaries with the version of the component; empty if there is none.
+// program is the program of hack/binaries with the version of the component; empty without such a program.
 func (c Component) program(kubernetes string) string {
 	if c.PerKubernetes {
 		return Program(c.Program, kubernetes)

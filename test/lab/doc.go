@@ -18,7 +18,7 @@
 //	namespace    Linux namespaces of the lab and of its machines
 //	cgroup       cgroups of version 1 or 2
 //	images       container images, built from programs
-//	cloud        AWS: the emulator and what carries packets for it
+//	cloud        AWS: the emulator and the networks that carry packets for it
 //	balancer     load balancers that forward traffic
 //	resolver     DNS, with the private zones of each VPC
 //	vpc          networks of the VPCs of customers: security groups, routes, endpoints, metadata

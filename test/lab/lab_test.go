@@ -22,7 +22,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/host"
 )
 
-// A lab starts, runs a pod with a volume, is found by a second up, and leaves nothing, even after a crash.
+// A lab starts, runs a pod with a volume, is found by a second up, and leaves no trace, even after a crash.
 func TestLabLeavesNothing(t *testing.T) {
 	if missing := cluster.Missing(t.Context(), cluster.Options{}); len(missing) > 0 {
 		t.Skipf("this host cannot have a lab; it lacks\n  %s", strings.Join(missing, "\n  "))

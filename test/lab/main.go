@@ -78,7 +78,7 @@ func newArguments(command string, args []string) *arguments {
 	return a
 }
 
-// words parses the flags, wherever they are, and returns the other words, whose number must be one of these.
+// words parses the flags, wherever they are, and returns the other words. Their number must be one of numbers.
 func (a *arguments) words(numbers ...int) ([]string, error) {
 	var words []string
 	for rest := a.args; ; {

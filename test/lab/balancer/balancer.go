@@ -17,7 +17,7 @@ import (
 type Options struct {
 	LoadBalancers LoadBalancers
 	Instances     Instances
-	// Network has the addresses of load balancers. All of them must be addresses of this machine. PublicOnly: internal load
+	// Network contains the addresses of load balancers. All of them must be addresses of this machine. PublicOnly: internal load
 	// balancers have no such address, but entries only.
 	Network    netip.Prefix
 	PublicOnly bool
@@ -27,15 +27,15 @@ type Options struct {
 	Entries func() []Entry
 	// Zone returns the id of the zone of a target in a VPC; nil if entries have no zones.
 	Zone func(vpc string, target netip.Addr) string
-	// Instance returns the id of the instance that has an address in a VPC, or whose pods have it; empty if none has. nil: clients are
-	// no targets.
+	// Instance returns the id of the instance with an address in a VPC, or with a pod at that address; empty without such an instance.
+	// nil: clients are no targets.
 	Instance func(vpc string, address netip.Addr) string
-	// IdleTimeout is how long a connection without packets is kept. Default: that of AWS,
+	// IdleTimeout is how long a connection without packets is kept. Default: AWS's timeout,
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/update-idle-timeout.html
 	IdleTimeout time.Duration
 	// HealthInterval is how often targets are checked. Default: a second.
 	HealthInterval time.Duration
-	// Drain is how long connections to a deregistered target stay open. Default: that of AWS.
+	// Drain is how long connections to a deregistered target stay open. Default: AWS's delay.
 	Drain time.Duration
 	// Progress receives a line for each load balancer that is created or deleted, too.
 	poll.Options
@@ -46,7 +46,7 @@ type Entry struct {
 	ID string
 	// Balancer is the ARN of the load balancer, Zone the id of the zone of the targets; empty for all.
 	Balancer, Zone string
-	// VPC is the VPC of the clients, if it is that of the load balancer.
+	// VPC is the VPC of the clients, if it is the load balancer's VPC.
 	VPC string
 	// Allows reports whether the security groups of the load balancer let a client come to a port; nil if the network decides it.
 	Allows func(client netip.Addr, port uint16) bool
@@ -109,7 +109,7 @@ func (b *Balancer) Run(ctx context.Context) {
 	b.wg.Wait()
 }
 
-// refresh reconciles the load balancers with those of the account.
+// refresh reconciles the load balancers with the account's load balancers.
 func (b *Balancer) refresh(ctx context.Context) (settled bool, err error) {
 	w, err := b.reader.read(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (b *Balancer) ensure(ctx context.Context, spec balancerSpec, entries []Entr
 	return err
 }
 
-// open makes the open listeners those of the load balancer.
+// open opens and closes listeners to match the load balancer.
 func (b *Balancer) open(ctx context.Context, spec balancerSpec, listeners map[uint16]*listener, at Entry, listenOn func(uint16) (*net.TCPListener, error)) (err error) {
 	for port, l := range listeners {
 		if b.groups[spec.groups[port]] == nil {

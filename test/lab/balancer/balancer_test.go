@@ -334,7 +334,7 @@ func TestListenerFollowsItsTargetGroup(t *testing.T) {
 	})
 }
 
-// Services whose traffic stays on the node use health checks of kube-proxy, which report the nodes that have a pod.
+// Services with traffic that stays on the node use health checks of kube-proxy, which report the nodes with a pod.
 func TestInstancesAreCheckedAtTheHealthCheckPortOfTheGroup(t *testing.T) {
 	s, one := newScenario(t), serve(t, "one")
 	pods := true
@@ -400,7 +400,7 @@ func silent(t *testing.T, c *net.TCPConn) {
 	}
 }
 
-// A load balancer of AWS does not tell the ends that it has forgotten their connection. It answers what they send with RST.
+// A load balancer of AWS does not notify the ends that it has forgotten their connection. It answers their packets with RST.
 func TestIdleConnectionsAreForgotten(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can close a connection without a packet")

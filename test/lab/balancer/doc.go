@@ -9,8 +9,8 @@
 //	  pipe.go        bytes in both directions
 //	snapshot.go    current state, for users and for the resolver
 //
-// It has the properties of such a load balancer in AWS that a control plane depends on. Health checks are more frequent than those of AWS,
-// so that tests do not wait half a minute for them.
+// It has the properties of such a load balancer in AWS that a control plane depends on. Health checks are more frequent than in AWS, so
+// that tests do not wait half a minute for them.
 //
 //	| Property                                                                       | Where                    | Source
 //	| a connection stays with its target, and is never retried with another one      | listener.go, forward     | [1]

@@ -25,7 +25,7 @@ type account struct {
 	targets   map[string][]elbtypes.TargetDescription // by group
 	instances map[string]string                       // addresses by id
 	internal  map[string]bool
-	// preserving are the groups whose targets get the addresses of clients.
+	// preserving are the groups with targets that get the addresses of clients.
 	preserving map[string]bool
 }
 

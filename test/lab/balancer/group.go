@@ -21,7 +21,7 @@ type group struct {
 
 func newGroup(o *Options) *group { return &group{o: o, targets: map[string]*target{}} }
 
-// update sets the targets to those of the spec. It keeps forwarding to deregistered targets until their connections have
+// update sets the targets to the spec's targets. It keeps forwarding to deregistered targets until their connections have
 // ended.
 func (g *group) update(ctx context.Context, wg *sync.WaitGroup, spec groupSpec) {
 	g.mu.Lock()

@@ -39,7 +39,7 @@ func listen(ctx context.Context, wg *sync.WaitGroup, socket *net.TCPListener, to
 // entrance is where clients of a listener come in.
 type entrance struct {
 	zone string // of the targets; empty for all
-	// vpc is the VPC in which the addresses of clients are those of instances and pods; empty for an entrance of other networks.
+	// vpc is the VPC in which clients are instances and pods with their own addresses; empty for an entrance of other networks.
 	vpc string
 	// allows reports whether a client passes the security groups; nil for all.
 	allows func(client netip.Addr) bool
@@ -78,7 +78,7 @@ func (l *listener) forward(ctx context.Context, client *net.TCPConn) {
 	pipe(client, server, g.o.IdleTimeout)
 }
 
-// ignore answers nothing until the client gives up: AWS drops the packets.
+// ignore does not answer until the client gives up: AWS drops the packets.
 func (l *listener) ignore(ctx context.Context, client *net.TCPConn) {
 	defer context.AfterFunc(ctx, func() { reset(client) })()
 	_, _ = io.Copy(io.Discard, client) // the client ends it

@@ -13,7 +13,7 @@ import (
 // pipe copies bytes in both directions until both sides have closed their half, one connection fails, or no packet has arrived from
 // either side for the idle timeout. Between TCP connections the kernel splices the bytes without copying them.
 func pipe(a, b *net.TCPConn, idle time.Duration) {
-	// Probes of the lab would keep a connection alive whose ends do not.
+	// Probes of the lab would keep a connection alive without keep-alive of its ends.
 	_, _ = a.SetKeepAlive(false), b.SetKeepAlive(false) // they fail on a closed connection
 	ctx, cancel := context.WithCancel(context.Background())
 	var both, watching sync.WaitGroup
@@ -76,7 +76,7 @@ func received(connections []*net.TCPConn) (packets uint32) {
 	return packets
 }
 
-// forget closes connections without a packet to their peers. The kernel answers what they send later with RST, as a load balancer of AWS
+// forget closes connections without a packet to their peers. The kernel answers later packets with RST, as a load balancer of AWS
 // does. Only root can do so; for others it resets the connections.
 func forget(connections []*net.TCPConn) {
 	for _, c := range connections {

@@ -216,7 +216,7 @@ func (r *reader) address(ctx context.Context, kind elbtypes.TargetTypeEnum, id s
 	return netip.Addr{}, nil
 }
 
-// checkOf is the health check of a target group. Its default port is that of the target.
+// checkOf is the health check of a target group. Its default port is the target's port.
 func checkOf(group elbtypes.TargetGroup, target netip.AddrPort) check {
 	c := check{address: target}
 	if port, err := strconv.ParseUint(aws.ToString(group.HealthCheckPort), 10, 16); err == nil {

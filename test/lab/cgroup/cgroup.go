@@ -26,7 +26,7 @@ func Family(dir string) string {
 
 // System is the version of cgroups on the host.
 type System interface {
-	// Check returns what prevents the host from running machines.
+	// Check returns why the host cannot run machines.
 	Check() error
 	// Host lists the settings that the host needs before machines can be created.
 	Host() ([]Setting, error)
@@ -34,7 +34,7 @@ type System interface {
 	Make(machine string, memoryMiB int) error
 	// Enter moves a process into them.
 	Enter(machine string, pid int) error
-	// Mount, inside the machine, replaces the cgroup mounts of the host, if there are any, by those of the machine.
+	// Mount, inside the machine, replaces the cgroup mounts of the host, if there are any, by the machine's mounts.
 	Mount() error
 	// Delegate, after Mount, makes the controllers available to the children of the machine's root. Systemd does so itself.
 	Delegate() error
@@ -49,7 +49,7 @@ type Setting struct {
 	Before string `json:"before"`
 }
 
-// Detect detects the version on the host. The family is that of the lab.
+// Detect detects the version on the host. The family is the lab's family.
 func Detect(family string) (System, error) {
 	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {

@@ -53,7 +53,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// The files of a directory accept writes, like those of version 2.
+// The files of a directory accept writes, like the files of version 2.
 func TestVersion2(t *testing.T) {
 	root := t.TempDir()
 	set := func(path, text string) {

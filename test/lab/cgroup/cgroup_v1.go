@@ -36,7 +36,7 @@ func v1Options(options string) string {
 		case slices.Contains(v1Controllers, o):
 			kept = append(kept, o)
 		case strings.HasPrefix(o, "name="):
-			kept = append(kept, o, "none") // one without controllers, such as that of systemd
+			kept = append(kept, o, "none") // a hierarchy without controllers, such as systemd's
 		}
 	}
 	return strings.Join(kept, ",")
@@ -109,7 +109,7 @@ func (v v1) Mount() error {
 	return nil
 }
 
-// Delegate has nothing to do in version 1: a directory in a hierarchy always has its controllers.
+// Delegate is empty in version 1: a directory in a hierarchy always has its controllers.
 func (v v1) Delegate() error { return nil }
 
 // Check requires the controllers without which a kubelet does not start.

@@ -19,7 +19,7 @@ const subtreeControl = "cgroup.subtree_control"
 // needed are the controllers without which no kubelet starts. It uses others if they exist.
 var needed = []string{"cpu", "memory", "pids"}
 
-// Check requires a root that has the controllers and can delegate them. The root of a container is an ordinary cgroup for
+// Check requires a root with the controllers that can delegate them. The root of a container is an ordinary cgroup for
 // the kernel, which does not delegate controllers from a cgroup with processes.
 func (v v2) Check() error {
 	have, err := words(filepath.Join(v.root, "cgroup.controllers"))

@@ -24,7 +24,7 @@ type balancers struct {
 	byAccount map[string]*balancer.Balancer
 }
 
-// follow starts the load balancers of customers whose accounts have a VPC.
+// follow starts the load balancers of customers with a VPC in their accounts.
 func (b *balancers) follow(ctx context.Context) {
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()

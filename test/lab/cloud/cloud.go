@@ -26,7 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
-// Port is the port of the emulator, DNSPort that of the resolver, TLSPort that of the public names of S3.
+// Port is the port of the emulator, DNSPort the resolver's port, TLSPort the port of the public names of S3.
 const (
 	Port    = 4566
 	DNSPort = 53
@@ -42,17 +42,17 @@ type Options struct {
 	Host string
 	// Port, DNSPort and TLSPort default to the constants above.
 	Port, DNSPort, TLSPort int
-	// Network is that of the machines, Balancers that of the load balancers, a /16. All of its addresses are local.
+	// Network is the machines' network, Balancers the load balancers' network, a /16. All of its addresses are local.
 	Network   netip.Prefix
 	Balancers netip.Prefix
-	// Services are what the VPCs of customers reach besides AWS and public load balancers, such as a registry. Nil: VPCs carry no
+	// Services are the addresses that customers' VPCs reach besides AWS and public load balancers, such as a registry. Nil: VPCs carry no
 	// packets, which needs no privileges.
 	Services []netip.AddrPort
 	// ControlPlane is the address from which this process and the API server connect to the machines of the management cluster.
 	ControlPlane netip.Addr
 	// Forward is the address of a DNS server for all other names. Without it, other names do not exist.
 	Forward string
-	// IdleTimeout is how long load balancers keep a connection without packets. Default: that of AWS.
+	// IdleTimeout is how long load balancers keep a connection without packets. Default: AWS's timeout.
 	IdleTimeout time.Duration
 	// Dir receives the log of the emulator, in logs.
 	Dir string
@@ -142,7 +142,7 @@ func (c *Cloud) seed(ctx context.Context, o Options) (err error) {
 	for _, zone := range described.AvailabilityZones {
 		zones, ids = append(zones, aws.ToString(zone.ZoneName)), append(ids, aws.ToString(zone.ZoneId))
 	}
-	// The first names are those of zones for control planes and for workers.
+	// The first names are the names of zones for control planes and for workers.
 	served, err := awsemulator.CurrentZones(ctx, api)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (c *Cloud) resolve(ctx context.Context, o Options) (err error) {
 }
 
 // Controller returns the process specification of the management cluster's cloud-controller-manager, and the URL of its
-// health endpoint. kubeconfig is that of cloudcontroller.User, which needs cloudcontroller.RBAC; dir receives its
+// health endpoint. kubeconfig is the kubeconfig of cloudcontroller.User, which needs cloudcontroller.RBAC; dir receives its
 // configuration.
 func (c *Cloud) Controller(program, kubeconfig, dir string) (process.Spec, string, error) {
 	return cloudcontroller.Spec(cloudcontroller.Options{

@@ -45,7 +45,7 @@ func startCloudAt(t *testing.T, host string, services ...netip.AddrPort) *Cloud 
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // the emulator is asked for refused requests at the end
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // refused requests are read from the emulator at the end
 	c, err := Start(ctx, Options{
 		Host: host, Port: ports[0], DNSPort: ports[1], TLSPort: ports[2],
 		Network: network, Balancers: netip.MustParsePrefix("127.60.0.0/16"),

@@ -11,5 +11,5 @@
 //	test/fixture/cloudcontroller   Services of type LoadBalancer ─► load balancers in the account   (a process of the lab)
 //	test/lab/balancer          load balancers ─► addresses that accept connections
 //	test/lab/resolver          host names, endpoints and records ─► addresses, for each VPC
-//	test/lab/vpc               what instances reach
+//	test/lab/vpc               limits of what instances reach
 package cloud

@@ -52,7 +52,7 @@ func (c *Cloud) serveS3(ctx context.Context, o Options) (netip.AddrPort, error) 
 }
 
 // s3Handler forwards requests to the emulator, which does not check permissions of anonymous requests: these may read objects,
-// like those of a public bucket.
+// as in a public bucket.
 func s3Handler(emulator *url.URL) http.Handler {
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(emulator)

@@ -8,7 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
-// instances are the workers of the last read, and those of the management cluster, for the metadata service.
+// instances are the workers of the last read, and the management cluster's workers, for the metadata service.
 type instances struct {
 	mu         sync.Mutex
 	byID       map[string]Worker
@@ -87,7 +87,7 @@ func (c *Cloud) resolveIn(ctx context.Context, r *vpc.Router, addresses []netip.
 		}
 		listener, err := r.Listen(at)
 		if err != nil {
-			_ = packets.Close() // nothing was written
+			_ = packets.Close() // no write can be lost
 			return err
 		}
 		c.resolver.Serve(ctx, r.ID, packets, listener)

@@ -3,15 +3,15 @@ package cluster
 // The addresses of a lab. They are the same for every lab, so that manifests and documents may contain them. Therefore, a
 // host can run only one lab at a time.
 const (
-	// MachineNetwork is the network of all machines, and SwitchAddress the address of the servers beside them: the
-	// registry, the AWS emulator, the DNS server. The API server has an address of its own: a NetworkPolicy that blocks it
-	// for pods must not block AWS.
+	// MachineNetwork is the network of all machines, and SwitchAddress the address of the other servers: the registry, the
+	// AWS emulator, the DNS server. The API server has its own address: a NetworkPolicy that blocks it for pods must
+	// not block AWS.
 	MachineNetwork   = "10.55.0.0/16"
 	SwitchAddress    = "10.55.0.1"
 	APIServerAddress = "10.55.0.2"
 	PodNetwork       = "10.56.0.0/16"
 	ServiceNetwork   = "10.57.0.0/16"
-	// BalancerNetwork has the addresses of load balancers, a /24 for each account.
+	// BalancerNetwork contains the addresses of load balancers, a /24 for each account.
 	BalancerNetwork = "10.58.0.0/16"
 
 	// APIServer and Registry are the addresses for clients, on the host and on machines.

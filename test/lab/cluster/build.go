@@ -48,7 +48,7 @@ func InstancesBuilt() (bool, error) {
 	return pinned.Built(ignition)
 }
 
-// PrepareInstances builds what machines of node pools need, if the lab was started without it.
+// PrepareInstances builds the prerequisites of node pools' machines, if the lab was started without it.
 func (l *Lab) PrepareInstances(ctx context.Context, progress io.Writer) error {
 	return prepareInstances(ctx, progress, l.Dir)
 }
@@ -94,7 +94,7 @@ func (u *start) build(ctx context.Context) error {
 	return place(filepath.Join(bin, "lab"), filepath.Join(bin, "cni", networkpolicy.PluginName))
 }
 
-// prepare builds the programs of others. Meanwhile it installs the emulator and what instances need, which are mostly downloads.
+// prepare builds the programs of others. Meanwhile it installs the emulator and the prerequisites of instances, which are mostly downloads.
 func (u *start) prepare(ctx context.Context, bin string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return u.buildPrograms(ctx, bin) })

@@ -28,7 +28,7 @@ import (
 type Lab struct {
 	// Dir contains all files of the lab; empty for an existing cluster.
 	Dir string
-	// Kubeconfig is that of an administrator of the management cluster. Config is its content.
+	// Kubeconfig is the kubeconfig of the management cluster's administrator. Config is its content.
 	Kubeconfig string
 	Config     *rest.Config
 	// Images are the images of every lab.
@@ -130,7 +130,7 @@ func (l *Lab) KillMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/kill", nil, nil)
 }
 
-// RemoveMachine removes a machine with its disk. Its Node object stays, as that of an EC2 instance does.
+// RemoveMachine removes a machine with its disk. Its Node object stays, as the Node of an EC2 instance does.
 func (l *Lab) RemoveMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodDelete, "/machines/"+name, nil, nil)
 }

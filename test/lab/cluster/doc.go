@@ -15,7 +15,7 @@
 //	      state.go       the supervisor of the lab: its pid and start time
 //	      uplink.go      the network link on the host, and the routes through it
 //	      client.go      calls of the running lab
-//	Down  down.go        kills the supervisor, and with it everything that runs; then removes what the kernel does not
+//	Down  down.go        kills the supervisor, and with it everything that runs; then removes the rest, which the kernel does not
 //
 // With USE_EXISTING_CLUSTER=true the cluster of KUBECONFIG is the lab. It is neither created nor removed. Calls that need machines,
 // load balancers or AWS of the lab return an error (Existing).

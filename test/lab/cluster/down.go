@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// Down stops the lab in a directory, even a partial one, and removes what is left. The lab need not exist.
+// Down stops the lab in a directory, even a partial one, and removes its remains. The lab need not exist.
 func Down(ctx context.Context, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // existing reports whether to use the cluster of KUBECONFIG. It needs a second variable, the one that envtest reads,
-// because many shells have a KUBECONFIG that points to a cluster which no test should touch.
+// because many shells set a KUBECONFIG that points to a cluster which no test should touch.
 func existing() bool { return os.Getenv("USE_EXISTING_CLUSTER") == "true" }
 
 // Existing reports whether the lab is a cluster of the user, without machines, AWS, load balancers and a registry of the

@@ -14,7 +14,7 @@ import (
 )
 
 // limits are limits of the whole host that a lab of several machines and control planes exceeds: each program that watches
-// files has an inotify instance, and the default is 128.
+// files uses an inotify instance, and the default is 128.
 var limits = map[string]int{
 	"/proc/sys/fs/inotify/max_user_instances": 8192,
 	"/proc/sys/fs/inotify/max_user_watches":   524288,
@@ -53,8 +53,8 @@ func (s *state) prepareHost() error {
 // restoreHost restores the settings of the host.
 func (s *state) restoreHost(context.Context) error { return s.restore(os.WriteFile) }
 
-// restore keeps settings that are in use by others meanwhile: the kernel does not remove a controller from a cgroup whose
-// children use it.
+// restore keeps settings that are in use by others meanwhile: the kernel does not remove a controller that children of
+// the cgroup use.
 func (s *state) restore(write func(file string, text []byte, _ fs.FileMode) error) error {
 	for _, setting := range s.Settings {
 		if err := write(setting.File, []byte(setting.Before), 0o644); err != nil && !errors.Is(err, syscall.EBUSY) {

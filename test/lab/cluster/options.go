@@ -24,10 +24,10 @@ type Options struct {
 	Cloud bool `json:"cloud"`
 	// InstantVolumes attaches volumes at once, instead of after storage.AttachDelay: a measurement compares the time of programs.
 	InstantVolumes bool `json:"instantVolumes,omitempty"`
-	// IdleTimeout is how long load balancers keep a connection without packets. Default: that of AWS, 350 seconds. A test with a
+	// IdleTimeout is how long load balancers keep a connection without packets. Default: AWS's timeout, 350 seconds. A test with a
 	// shorter one sees in minutes which connections have no keep-alive.
 	IdleTimeout time.Duration `json:"idleTimeout,omitempty"`
-	// InstancesLater starts without what only machines of node pools need: see PrepareInstances.
+	// InstancesLater starts without the prerequisites of node pools' machines: see PrepareInstances.
 	InstancesLater bool `json:"-"`
 	// New rejects a lab that runs already, because it belongs to another user.
 	New bool `json:"-"`

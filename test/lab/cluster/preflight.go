@@ -16,10 +16,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// Missing lists what this host lacks for such a lab, and how to fix it, one line for each requirement.
+// Missing lists the requirements of such a lab that this host does not meet, and how to fix them, one line for each.
 func Missing(ctx context.Context, o Options) []string {
 	if os.Geteuid() != 0 {
-		// Nothing else can be checked.
+		// The other requirements cannot be checked.
 		return []string{"root: namespaces, mounts and cgroups need it; try again with sudo"}
 	}
 	var missing []string

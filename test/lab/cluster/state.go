@@ -13,8 +13,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
 )
 
-// state identifies a supervisor. It is stored before the supervisor does anything. A directory with this file is that of a
-// lab.
+// state identifies a supervisor. It is stored before the supervisor does anything. A directory with this file is a lab's
+// directory.
 type state struct {
 	Options Options `json:"options"`
 	PID     int     `json:"pid"`

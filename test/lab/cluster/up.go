@@ -137,7 +137,7 @@ func (u *start) supervisor(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Until the gate opens, the supervisor does nothing. If this process dies before, the supervisor never starts.
+	// Until the gate opens, the supervisor waits. If this process dies before, the supervisor never starts.
 	if s.Began, err = began(pid1.PID()); err == nil {
 		s.PID = pid1.PID()
 		err = errors.Join(s.write(), plugIn(s.PID, u.Dir))

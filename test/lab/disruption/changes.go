@@ -47,7 +47,7 @@ func (d *Disruptor) upgrade(ctx context.Context, key client.ObjectKey) (string, 
 	return fmt.Sprintf("from %s to %s", d.Older, d.Newer), d.Complete(ctx, key)
 }
 
-// rotated are the authorities that a rotation replaces completely. The one that signs for nodes stays trusted for a month.
+// rotated are the authorities that a rotation replaces completely. The authority that signs for nodes stays trusted for a month.
 var rotated = []string{
 	names.RootCA, names.ClientSigner, names.EtcdSigner, names.KonnectivitySigner, names.AggregatorClientSigner, names.KubeletClientSigner,
 }

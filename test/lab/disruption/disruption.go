@@ -25,10 +25,10 @@ import (
 )
 
 const (
-	// Timeout is that of one event.
+	// Timeout is the timeout of one event.
 	Timeout = 10 * time.Minute
-	// rotationTimeout is that of a rotation of certificates: each of its two steps takes at least five minutes, and the first one waits for
-	// nodes, which poll every five minutes.
+	// rotationTimeout is the timeout of a rotation of certificates: each of its two steps takes at least five minutes, and the first one
+	// waits for nodes, which poll every five minutes.
 	rotationTimeout = 30 * time.Minute
 )
 

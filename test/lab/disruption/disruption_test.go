@@ -92,7 +92,7 @@ func readyPod(name, app, node string) *corev1.Pod {
 	}
 }
 
-// completeCluster has the objects of a complete control plane with its API server and etcd on m1, and the router on m2.
+// completeCluster returns the objects of a complete control plane with its API server and etcd on m1, and the router on m2.
 func completeCluster(t *testing.T) []client.Object {
 	t.Helper()
 	one := int32(1)

@@ -1,4 +1,4 @@
-// Package host detects what a lab has left on the machine.
+// Package host detects the remains of a lab on the machine.
 package host
 
 import (
@@ -66,7 +66,7 @@ func Look(dir string) (Host, error) {
 	return seen, nil
 }
 
-// Differences lists what was added and what was removed since before.
+// Differences lists additions and removals since before.
 func Differences(before, now Host) []string {
 	var said []string
 	for _, what := range slices.Sorted(maps.Keys(before)) {

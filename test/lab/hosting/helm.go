@@ -27,7 +27,7 @@ metadata:
   name: ${NAMESPACE}
 `
 
-// credentials are those of a role in the account of the management cluster. On AWS, a role of the service account replaces
+// credentials are the credentials of a role in the management cluster's account. On AWS, a role of the service account replaces
 // them.
 const credentials = `
 apiVersion: v1

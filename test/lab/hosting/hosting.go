@@ -39,7 +39,7 @@ type Options struct {
 	PublicNames bool
 	// OlderLater starts with the newest version only. Release builds the others.
 	OlderLater bool
-	// ControlPlanesFirst starts without what only nodes and the older version need, if not all programs are built yet. Complete
+	// ControlPlanesFirst starts without the images that only nodes and the older version need, if not all programs are built yet. Complete
 	// builds the rest.
 	ControlPlanesFirst bool
 	// Progress receives a line for each step.
@@ -127,7 +127,7 @@ func (o Options) first() (versions, names []string, err error) {
 	return images.Versions, nil, nil
 }
 
-// Release returns the payload of a version. It builds and pushes one that Start has left out.
+// Release returns the payload of a version. It builds and pushes a payload that Start has left out.
 func (h *Hosting) Release(ctx context.Context, version string) (string, error) {
 	h.releasing.Lock()
 	defer h.releasing.Unlock()
@@ -143,7 +143,7 @@ func (h *Hosting) Release(ctx context.Context, version string) (string, error) {
 	return pushed[version], err
 }
 
-// Complete builds and pushes what Start has left out. The release of control planes alone is replaced.
+// Complete builds and pushes the images that Start has left out. The release of control planes alone is replaced.
 func (h *Hosting) Complete(ctx context.Context) error {
 	if err := h.PrepareInstances(ctx, h.options.Progress); err != nil {
 		return err

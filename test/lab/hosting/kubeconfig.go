@@ -39,8 +39,8 @@ func (h *Hosting) AdminKubeconfig(ctx context.Context, hc client.ObjectKey) (str
 	return h.writeKubeconfig(config, hc.Namespace+"-"+hc.Name)
 }
 
-// UserKubeconfig writes the kubeconfig of a hosted cluster's user to a file as it is, and returns its path. addresses has the
-// host names of the servers, for programs with an /etc/hosts of their own.
+// UserKubeconfig writes the kubeconfig of a hosted cluster's user to a file as it is, and returns its path. addresses maps
+// the host names of the servers to addresses, for programs with an /etc/hosts of their own.
 func (h *Hosting) UserKubeconfig(ctx context.Context, hc client.ObjectKey) (path string, addresses map[string]string, err error) {
 	config, addresses, err := h.userKubeconfig(ctx, hc)
 	if err != nil {
@@ -92,7 +92,7 @@ func (h *Hosting) userKubeconfig(ctx context.Context, hc client.ObjectKey) (*cli
 	return config, addresses, nil
 }
 
-// management returns the client of the administrator, always the same one: each new client asks for the kinds of the API again.
+// management returns the client of the administrator, always the same one: each new client discovers the kinds of the API again.
 func (h *Hosting) management() (client.Client, error) {
 	h.connecting.Lock()
 	defer h.connecting.Unlock()

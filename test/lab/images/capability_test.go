@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel is what refuses a program in a container that drops its file capability. The layer of the lab has the attribute of the
+// The kernel refuses a program in a container that drops its file capability. The layer of the lab carries the attribute of the
 // published image, as a container runtime unpacks it.
 func TestProgramDoesNotStartWithoutItsFileCapability(t *testing.T) {
 	if os.Getuid() != 0 {

@@ -68,7 +68,7 @@ func ConformanceProgram(name, version string) string {
 	return "conformance/" + name
 }
 
-// Conformance is what the end-to-end tests of a version need besides a cluster.
+// Conformance holds the prerequisites of a version's end-to-end tests besides a cluster.
 type Conformance struct {
 	// Source is the directory with the source of Kubernetes.
 	Source string
@@ -166,7 +166,7 @@ func (r reference) repository(version string) string {
 	return prefix(r.registry, version) + "/" + r.name
 }
 
-// repositoryList lists the repositories of a lab instead of the public registries. The one that does not exist keeps its name.
+// repositoryList lists the repositories of a lab instead of the public registries. The repository that does not exist keeps its name.
 func repositoryList(registry, version string, references []reference) string {
 	lines := map[string]bool{}
 	for _, r := range references {
@@ -178,7 +178,7 @@ func repositoryList(registry, version string, references []reference) string {
 	return strings.Join(slices.Sorted(maps.Keys(lines)), "")
 }
 
-// busyboxSh runs the shell of busybox. Debian's build of it drops environment variables whose names are not names of a shell, which
+// busyboxSh runs the shell of busybox. Debian's build of it drops environment variables with names that a shell cannot have, which
 // pods may have: with such a variable, bash runs instead.
 const busyboxSh = `#!/bin/bash
 while IFS= read -r -d '' variable; do
@@ -193,12 +193,12 @@ func shell(ctx context.Context, w *workshop) ([]file, error) {
 	return userland(ctx, w, file{path: "/bin/sh", link: "bash", mode: 0o777})
 }
 
-// busyboxShell has the shell of busybox as sh, whose messages some tests expect.
+// busyboxShell returns the shell of busybox as sh. Some tests expect its messages.
 func busyboxShell(ctx context.Context, w *workshop) ([]file, error) {
 	return userland(ctx, w, file{path: "/bin/sh", text: busyboxSh, mode: 0o755})
 }
 
-// userland has the applets of busybox. wget is that of GNU: see busybox in table.go. printenv is, too, because busybox of Debian has none.
+// userland returns the applets of busybox. wget is GNU's: see busybox in table.go. printenv is, too, because busybox of Debian has none.
 func userland(ctx context.Context, w *workshop, sh file) ([]file, error) {
 	tree, err := w.conformance()
 	if err != nil {

@@ -125,7 +125,7 @@ func TestTextsAreInTheKeyOfALayer(t *testing.T) {
 	}
 }
 
-// A pod may have variables that busybox would drop. The messages of all others are those of busybox.
+// A pod may have variables that busybox would drop. The messages of all others are busybox's messages.
 func TestShellOfTheTestsKeepsAllVariables(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -23,7 +23,7 @@ func unpackDebian(ctx context.Context, cache string, set packages.Set) (debian, 
 	return debian{root: root}, err
 }
 
-// find returns the file behind a path, with links resolved inside the tree. Releases of Debian differ below /usr.
+// find returns the file at a path, with links resolved inside the tree. Releases of Debian differ below /usr.
 func (d debian) find(path string) (string, bool) {
 	for _, path := range []string{path, "/usr" + path} {
 		at := filepath.Join(d.root, path)
@@ -95,7 +95,7 @@ func (d debian) closure(files []file) ([]file, error) {
 }
 
 // needed returns the libraries that a program or library needs, and the path of its dynamic linker. Other files need
-// nothing.
+// no libraries.
 func needed(path string) ([]string, error) {
 	file, err := os.Open(path)
 	if err != nil {

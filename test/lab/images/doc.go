@@ -17,5 +17,5 @@
 // An image that is published has its entrypoint, command, user, environment, labels and users, and its programs have their paths and their
 // file capabilities, from the table in hack/payload/publishedimages. An image with a program that the published image lacks is not made. A
 // pod that the published images refuse is therefore refused in the lab, too. What differs: layers are compressed with Zstandard for speed,
-// there is an image for this architecture only, and debian.go has programs that stand for those that are not written in Go.
+// there is an image for this architecture only, and debian.go provides programs that stand for programs that are not written in Go.
 package images

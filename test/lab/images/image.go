@@ -38,12 +38,12 @@ type image struct {
 	trusts bool
 	// onRequest excludes the image from pushes that do not name it.
 	onRequest bool
-	// like is the name of the published image whose configuration, users, file capabilities and programs this one has; empty for an image
+	// like is the name of the published image with the same configuration, users, file capabilities and programs; empty for an image
 	// that only tests use.
 	like string
 	// beside are programs that the published image does not have, with the reason.
 	beside map[string]string
-	// entrypoint, command and user are those of an image without like. With like, entrypoint is that of the program that stands for another.
+	// entrypoint, command and user are for an image without like. With like, entrypoint names the program that stands for another.
 	entrypoint, command []string
 	user                string
 }
@@ -88,7 +88,7 @@ func (i image) published() (publishedimages.Image, bool) {
 	return publishedimages.Of(i.like, cmp.Or(i.version, Versions[0]))
 }
 
-// config is the configuration: that of the published image.
+// config returns the configuration: the published image's, if there is one.
 func (i image) config() v1.Config {
 	config := v1.Config{Entrypoint: i.entrypoint, Cmd: i.command, User: i.user, Env: []string{"PATH=" + publishedimages.DefaultPath}}
 	facts, published := i.published()

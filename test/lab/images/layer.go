@@ -36,7 +36,7 @@ type file struct {
 	capabilities []byte
 }
 
-// shelf is a cache of layers on disk. It has the layout of the registry's disk handler, so that a registry on the same
+// shelf is a cache of layers on disk. Its layout is the layout of the registry's disk handler, so that a registry on the same
 // directory already has the blobs.
 type shelf struct{ dir string }
 
@@ -235,7 +235,7 @@ func add(archive *tar.Writer, f file) error {
 	return err
 }
 
-// permissions are those of a mode in an archive.
+// permissions returns the permissions of a mode in an archive.
 func permissions(mode os.FileMode) int64 {
 	bits := int64(mode.Perm())
 	if mode&os.ModeSetuid != 0 {

@@ -37,7 +37,7 @@ func Dir() (string, error) {
 	return filepath.Join(cache, "images"), nil
 }
 
-// Push builds the images of these names, or by default those of every lab, and pushes those that the registry lacks.
+// Push builds the images of these names, or by default the images of every lab, and pushes the images that the registry lacks.
 func Push(ctx context.Context, o Options, names ...string) (Set, error) {
 	w, err := open(ctx, o)
 	if err != nil {
@@ -69,7 +69,7 @@ func Push(ctx context.Context, o Options, names ...string) (Set, error) {
 	return set, nil
 }
 
-// tag is the tag of an image, for users who list the registry. All references use digests.
+// tag returns the tag of an image, for users that list the registry. All references use digests.
 func tag(version string) string {
 	if version == "" {
 		return "lab"
@@ -98,7 +98,7 @@ func (o Options) push(ctx context.Context, repository, tag string, img v1.Image)
 	return byDigest, nil
 }
 
-// workshop has the inputs of image builds.
+// workshop holds the inputs of image builds.
 type workshop struct {
 	root, cache string
 	shelf       shelf

@@ -13,8 +13,8 @@ import (
 // region is the region of the emulator.
 const region = "us-east-1"
 
-// machineImages are the machine images of a release: images of the emulator. That of the newer release, with which most scenarios
-// run, resolves names and has its root device as the images of Ubuntu.
+// machineImages are the machine images of a release: images of the emulator. The image of the newer release, with which most
+// scenarios run, resolves names and names its root device as the images of Ubuntu do.
 var machineImages = map[string]release.BootImage{
 	"1.36.3": {AMI: awsemulator.ImageAMD64Ubuntu, UserDataFormat: hyperv1.UserDataFormatCloudConfig, RootDevice: "/dev/sda1"},
 	"1.35.4": {AMI: awsemulator.ImageAMD64Older, UserDataFormat: hyperv1.UserDataFormatCloudConfig},

@@ -11,10 +11,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Versions are the versions of the releases in a lab, the newest first. They are those of the released payloads.
+// Versions are the versions of the releases in a lab, the newest first. They are the versions of the released payloads.
 var Versions = versions.Kubernetes
 
-// table lists all images. The configuration of an image that is published is that of the table of published images.
+// table lists all images. The configuration of a published image comes from the table of published images.
 func table() []image {
 	images := []image{
 		{name: "pause", more: pause, entrypoint: []string{"/pause", "-P"}},
@@ -67,7 +67,7 @@ const Agnhost = "agnhost"
 // ExternalDNS is the name of the image that creates public DNS records.
 const ExternalDNS = "external-dns"
 
-// Karpenter is the name of the image that creates nodes on demand. Its build takes longer than those of all others.
+// Karpenter is the name of the image that creates nodes on demand. Its build takes longer than all other builds.
 const Karpenter = "karpenter"
 
 // Prometheus is the name of the image of Prometheus, for tests of alerts.
@@ -137,8 +137,8 @@ var podNetwork = fromDebian(
 	merge(firewallLinks, links("/bin", "busybox", "sh", "cat", "mv", "sleep")),
 )
 
-// busybox has the applets that tests and users of a shell need. Its own wget is a static program that resolves names, which
-// crashes in a container; that of GNU does not, and supports TLS.
+// busybox contains the applets that tests and users of a shell need. Its own wget is a static program that resolves names,
+// which crashes in a container; GNU's wget does not, and supports TLS.
 var busybox = fromDebian(
 	map[string]string{"/bin/busybox": "/bin/busybox", "/usr/bin/wget": ""},
 	links("/bin", "busybox",
@@ -164,8 +164,8 @@ func merge(all ...map[string]string) map[string]string {
 	return merged
 }
 
-// ControlPlane returns the keys of the images that are needed first: those of the operators and of control planes of a version,
-// without what only nodes of a hosted cluster need.
+// ControlPlane returns the keys of the images that are needed first: the images of the operators and of control planes of a
+// version, without the images that only nodes of a hosted cluster need.
 func ControlPlane(version string) []string {
 	keys := []string{"pause", "busybox", Operator, "haproxy"}
 	for _, i := range table() {

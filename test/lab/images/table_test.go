@@ -118,7 +118,7 @@ func TestImagesOfAVersionAreEnoughForItsRelease(t *testing.T) {
 	}
 }
 
-// The version of a component is that of the program in the table of versions.
+// The version of a component is the version of its program in the table of versions.
 func TestImagesRunTheProgramsOfTheTable(t *testing.T) {
 	for _, c := range versions.Components {
 		if c.Absent {
@@ -144,7 +144,7 @@ func TestImagesRunTheProgramsOfTheTable(t *testing.T) {
 	}
 }
 
-// The lab must refuse what the published images refuse.
+// The lab must refuse pods that the published images refuse.
 func TestImagesHaveTheConfigurationOfPublishedImages(t *testing.T) {
 	for _, i := range table() {
 		facts, published := i.published()
@@ -232,7 +232,7 @@ func TestOperatorsAreBuiltAsInImagesAndReleases(t *testing.T) {
 	for _, program := range operators {
 		packages = append(packages, "./"+program)
 	}
-	// What sets the version does not change what the programs do.
+	// The flag for the version does not change the behaviour of the programs.
 	line := regexp.MustCompile(` -X \S+=\$\w+`).ReplaceAllString(text, "")
 	if want := "go build " + flags("\"-s -w\"") + " -o /out/ " + strings.Join(packages, " ") + "\n"; !strings.Contains(line, want) {
 		t.Errorf("Dockerfile does not build with %q", want)

@@ -12,7 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// isolated is set in the process that has a network of its own.
+// isolated is set in the process with its own network.
 const isolated = "HYPERSHIFT_TEST_ISOLATED"
 
 // Run runs the tests of a package, to be called from TestMain, and returns the exit code. Without root, the tests run in the
@@ -47,7 +47,7 @@ func Run(m *testing.M) int {
 	return 0
 }
 
-// Require skips a test that needs a network namespace where there is none.
+// Require skips a test that needs a network namespace if there is no such namespace.
 func Require(t testing.TB) {
 	t.Helper()
 	if os.Getuid() != 0 {

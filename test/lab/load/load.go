@@ -49,11 +49,11 @@ const (
 
 // Options configure a Load. Empty fields have defaults.
 type Options struct {
-	// Path is what is read; by default an object that the API server reads from etcd.
+	// Path is the path to read; by default an object that the API server reads from etcd.
 	Path string
 	// Creates is the time between two ConfigMaps that are created; 0 creates none. They remain.
 	Creates time.Duration
-	// RepeatReads sends a read again whose connection was reset or closed, like client-go's rest.Request. It counts as repeated, not as
+	// RepeatReads sends a read again after its connection was reset or closed, like client-go's rest.Request. It counts as repeated, not as
 	// failed.
 	RepeatReads bool
 	// OnFailure is called with every failed request: when it began, how long it took, and the error.
@@ -95,8 +95,8 @@ type server struct {
 
 // A Count is the result of a stream of requests.
 type Count struct {
-	// Asked is the number of requests, Failed those without a good answer, Slow those with one after more than 5 seconds, and
-	// Retried those that were repeated: because the server asked for it, or as described in Options.
+	// Asked is the number of requests, Failed the number without a good answer, Slow the number with a good answer after more
+	// than 5 seconds, and Retried the number of repeated requests: on request of the server, or as described in Options.
 	Asked, Failed, Slow, Retried int
 	// Words lists the errors and how often each occurred.
 	Words string
@@ -234,7 +234,7 @@ func (l *Load) add(s *stream, began time.Time, problem string, retried int) {
 }
 
 // send sends one request, repeated as long as the server answers 429 with Retry-After, and a read also as described in Options. It
-// returns the error in a form that many failures share, empty if there is none, and the number of repetitions.
+// returns the error in a form that many failures share, empty without an error, and the number of repetitions.
 func (l *Load) send(ctx context.Context, c *http.Client, method, url, body string) (problem string, retried int) {
 	for ; ; retried++ {
 		req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
@@ -279,7 +279,7 @@ func refusal(resp *http.Response) string {
 	return resp.Status + ": " + status.Message
 }
 
-// Asked is the number of requests since the last call of Count.
+// Asked returns the number of requests since the last call of Count.
 func (l *Load) Asked() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -290,8 +290,8 @@ func (l *Load) Asked() int {
 	return asked
 }
 
-// AwaitAnswers waits until each client has a good answer to a request that it began after the call, or until ctx ends. A Count before
-// that has only the first part of an outage.
+// AwaitAnswers waits until each client has received a good answer to a request that it began after the call, or until ctx ends. A
+// Count before that contains only the first part of an outage.
 func (l *Load) AwaitAnswers(ctx context.Context) error {
 	called := time.Now()
 	for {

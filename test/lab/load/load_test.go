@@ -90,7 +90,7 @@ func (l *Load) answeredBy(answer transport) {
 	}
 }
 
-// The gap is that of the client that waited longest, and an outage that goes on counts until now.
+// The gap is the gap of the client that waited longest, and an outage that goes on counts until now.
 func TestGapIsTheLongestTimeWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down, failures atomic.Int64

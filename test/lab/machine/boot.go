@@ -85,7 +85,7 @@ func mountDisk(s Spec) error {
 
 var memTotal = regexp.MustCompile(`(?m)^MemTotal:.*$`)
 
-// setMemory makes /proc/meminfo report the memory of the machine. The limit itself is that of its cgroup.
+// setMemory makes /proc/meminfo report the memory of the machine. The limit itself is the limit of its cgroup.
 func setMemory(s Spec) error {
 	if s.MemoryMiB == 0 {
 		return nil

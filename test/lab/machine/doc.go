@@ -1,5 +1,5 @@
-// Package machine is the inside of a machine of the lab, comparable to an EC2 instance. It shares the kernel with the host, and has
-// a network card, a disk, memory, a hostname, processes, cgroups and mounts of its own.
+// Package machine is the inside of a machine of the lab, comparable to an EC2 instance. It shares the kernel with the host, with
+// its own network card, disk, memory, hostname, processes, cgroups and mounts.
 //
 //	boot.go        pid 1: cgroups, mounts, hostname, network; then
 //	agent.go       replaces systemd: starts these, and restarts them when they end
@@ -14,10 +14,10 @@
 // Debian with its systemd:
 //
 //	root.go        pid 1: root file system (hack/images) below a layer of its own, then systemd
-//	image.go       what the image of a node has in addition: containerd, kubelet, all from the directory of the lab
+//	image.go       additions of a node's image: containerd, kubelet, all from the directory of the lab
 //	ignition.go    Ignition, before the first boot; on other images cloud-init, which is a unit
 //	power.go       console, power on, power off
 //
 // A machine is its directory: Spec as JSON, the disk, the logs. If it is killed and booted again, it is the same node with the
-// same containers. After its directory is removed, nothing of it is left.
+// same containers. After its directory is removed, the machine is gone completely.
 package machine

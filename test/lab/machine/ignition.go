@@ -9,7 +9,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
-// stages are those of Ignition that a machine without disks of its own has, in their order.
+// stages are the stages of Ignition for a machine without disks of its own, in their order.
 var stages = []string{"fetch", "files"}
 
 // sysroot is where Ignition finds the root file system. It writes the keys of a user as that user, which may not enter the directory

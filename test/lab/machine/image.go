@@ -40,13 +40,13 @@ var resolvedFiles = map[string]string{"/etc/systemd/network/10-netplan-eth0.netw
 // stub is the file that names the stub of systemd-resolved.
 const stub = "../run/systemd/resolve/stub-resolv.conf"
 
-// kubeletFiles are those of an image with the programs of a node.
+// kubeletFiles are the files of an image with the programs of a node.
 var kubeletFiles = map[string]string{
 	imageUnits + "/containerd.service": "containerd.service",
 	imageUnits + "/kubelet.service":    "kubelet.service",
 }
 
-// installImage adds to the root file system what a machine image has in addition to Debian.
+// installImage adds to the root file system the additions of a machine image to Debian.
 func (a *agent) installImage(root string) error {
 	in := func(path string) string { return filepath.Join(root, path) }
 	for _, dir := range []string{imageCNI, "/etc/kubernetes/manifests"} {

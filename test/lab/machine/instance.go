@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/vpc"
 )
 
-// connectToVPC configures routes as in a VPC: the machine has an address of a subnet, and everything else is behind the router.
+// connectToVPC configures routes as in a VPC: the machine uses an address of a subnet, and reaches everything else through the router.
 // By IPv6 it reaches only the metadata service.
 func connectToVPC(s Spec) error {
 	link, err := netlink.LinkByName("eth0")

@@ -40,7 +40,7 @@ func (s Spec) PowerOn(plug func(pid int) error, program string, args ...string) 
 	return pid1, nil
 }
 
-// start starts pid 1 with its console. That of an instance is a terminal, because systemd writes to no other.
+// start starts pid 1 with its console. The console of an instance is a terminal, because systemd writes to no other.
 func (s Spec) start(program string, args ...string) (*namespace.Init, error) {
 	log, err := os.OpenFile(s.path(ConsoleLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s Spec) start(program string, args ...string) (*namespace.Init, error) {
 	}
 	go func() {
 		<-pid1.Done()
-		_ = console.Close() // the log has what could be read
+		_ = console.Close() // the log contains the readable part
 	}()
 	return pid1, nil
 }

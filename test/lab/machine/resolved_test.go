@@ -17,7 +17,7 @@ const (
 	privateAddress = "10.1.0.9"
 )
 
-// newNode is an instance with the user data of a node, whose image has the programs of a node.
+// newNode returns an instance with the user data of a node, and an image with the programs of a node.
 func newNode(t *testing.T, image string, kubelet map[string]any) *instance {
 	t.Helper()
 	in := nodeconfig.Inputs{
@@ -68,7 +68,7 @@ func TestNodesResolveThePrivateNameOfTheAPIServer(t *testing.T) {
 			arguments := i.await("var/lib/kubelet-arguments", 1)
 			i.resolvesPrivateNames()
 
-			// A pod with dnsPolicy Default has the name servers of this file.
+			// A pod with dnsPolicy Default uses the name servers of this file.
 			file := "/etc/resolv.conf"
 			if _, set, found := strings.Cut(arguments, " --resolv-conf="); found {
 				file, _, _ = strings.Cut(set, " ")

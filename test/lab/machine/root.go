@@ -31,7 +31,7 @@ func (s Spec) inside() Spec {
 	return s
 }
 
-// bootInstance does what firmware and the initial file system do, and execs systemd. It returns errors only.
+// bootInstance does the work of the firmware and the initial file system, and execs systemd. It returns errors only.
 func bootInstance(s Spec) error {
 	// A cgroup namespace belongs to a thread until the program is replaced by exec. This thread must therefore call exec.
 	runtime.LockOSThread()
@@ -65,7 +65,7 @@ func bootInstance(s Spec) error {
 	return fmt.Errorf("starting %s: %w", systemd, err)
 }
 
-// mountRoot mounts the root file system with the disk of the instance above it, and what it gets from the lab.
+// mountRoot mounts the root file system with the disk of the instance above it, and its files from the lab.
 func mountRoot(s Spec) error {
 	console, err := os.Readlink("/proc/self/fd/1")
 	if err != nil {
@@ -115,7 +115,7 @@ func recordNetworkCard(s Spec) error {
 	return os.WriteFile(filepath.Join(records, fmt.Sprintf("n%d", link.Attrs().Index)), []byte("I:1\n"), 0o644)
 }
 
-// uuid is the identifier of the virtual machine. That of every instance of AWS starts with ec2.
+// uuid is the identifier of the virtual machine. The uuid of every instance of AWS starts with ec2.
 func (s Spec) uuid() string {
 	sum := sha256.Sum256([]byte(s.Name))
 	h := hex.EncodeToString(sum[:])

@@ -10,7 +10,7 @@ import (
 // Spec is the configuration of a machine.
 type Spec struct {
 	Name string `json:"name"`
-	// Lab is the directory of the lab, Dir that of the machine in it.
+	// Lab is the directory of the lab, Dir the machine's directory in it.
 	Lab string `json:"lab"`
 	Dir string `json:"dir"`
 
@@ -19,7 +19,7 @@ type Spec struct {
 	Address string `json:"address"`
 	Gateway string `json:"gateway"`
 	VPC     bool   `json:"vpc,omitempty"`
-	// DNS is the DNS server of a machine in a VPC; others have that of the switch. Search is the domain of short names.
+	// DNS is the DNS server of a machine in a VPC; others use the switch's server. Search is the domain of short names.
 	DNS    string `json:"dns,omitempty"`
 	Search string `json:"search,omitempty"`
 
@@ -40,7 +40,7 @@ type Spec struct {
 	ExternalCloud bool `json:"externalCloud,omitempty"`
 	// KubeProxy: the machine runs kube-proxy itself.
 	KubeProxy bool `json:"kubeProxy,omitempty"`
-	// NetworkPolicies: the machine enforces them, and its pods get IPv6 addresses in addition to those of IPv4.
+	// NetworkPolicies: the machine enforces them, and its pods get IPv6 addresses in addition to IPv4 addresses.
 	NetworkPolicies bool `json:"networkPolicies,omitempty"`
 	// Disks is the directory of the disks that the machine mounts for pods, if any.
 	Disks string `json:"disks,omitempty"`
@@ -49,16 +49,16 @@ type Spec struct {
 	Instance *Instance `json:"instance,omitempty"`
 }
 
-// Instance is what a machine knows of its instance. Everything else is in the metadata service of its VPC.
+// Instance is a machine's knowledge of its instance. Everything else is in the metadata service of its VPC.
 type Instance struct {
 	Hostname string `json:"hostname"`
 	// Root is the root file system that it boots.
 	Root string `json:"root"`
 	// Ignition: the machine reads its user data with Ignition, before it boots. Otherwise a unit of the root file system reads it.
 	Ignition bool `json:"ignition,omitempty"`
-	// Resolved: systemd-resolved has the DNS server of the machine, and programs ask its stub.
+	// Resolved: systemd-resolved uses the DNS server of the machine, and programs query its stub.
 	Resolved bool `json:"resolved,omitempty"`
-	// Kubelet: the machine image has a kubelet, containerd, runc and plugins: those of the lab.
+	// Kubelet: the machine image contains the lab's kubelet, containerd, runc and plugins.
 	Kubelet bool `json:"kubelet,omitempty"`
 }
 

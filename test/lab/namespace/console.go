@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Console is the terminal of a pid 1 that needs one. What is written to it goes to a log.
+// Console is the terminal of a pid 1 that needs one. Its output goes to a log.
 type Console struct {
 	// Terminal is the end for pid 1.
 	Terminal *os.File

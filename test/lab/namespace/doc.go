@@ -9,5 +9,5 @@
 //	                               Reap: starts the main program, and reaps orphans
 //
 // When pid 1 ends for any reason, the kernel kills all processes in the namespace, and removes mounts and links with the last of
-// them. Therefore nothing that starts here has to be stopped.
+// them. Therefore a process that starts here need not be stopped.
 package namespace

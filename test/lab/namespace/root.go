@@ -12,8 +12,8 @@ import (
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty", "kmsg", "fuse", "net/tun"}
 
 // MountKernel mounts the file systems that an operating system finds when it starts below its root: /proc, /sys, /dev with the
-// devices that do not belong to the host, and /run. The terminal is the device behind /dev/console. The uuid is that of the virtual
-// machine, by which programs recognize the cloud.
+// devices that do not belong to the host, and /run. The terminal is the device of /dev/console. The uuid is the virtual machine's
+// uuid, by which programs recognize the cloud.
 func MountKernel(root, terminal, uuid string) error {
 	at := func(path string) string { return filepath.Join(root, path) }
 	for _, m := range []struct {
@@ -55,8 +55,8 @@ func MountKernel(root, terminal, uuid string) error {
 	return BindFile(terminal, at("dev/console"))
 }
 
-// mountSys makes a /sys with the directories of sysfs and that of a hypervisor, which sysfs has only on some kernels, and in which
-// nothing can be created. It is where instances of AWS on Xen find their uuid.
+// mountSys makes a /sys with the directories of sysfs and a hypervisor's directory, which sysfs has only on some kernels, and in
+// which no file can be created. It is where instances of AWS on Xen find their uuid.
 func mountSys(target, scratch, uuid string) error {
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	if err := os.MkdirAll(scratch, 0o755); err != nil {

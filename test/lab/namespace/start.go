@@ -37,7 +37,7 @@ func Start(log *os.File, path string, args ...string) (*Init, error) {
 	}
 	i := &Init{cmd: cmd, gate: gate, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // its log has the exit status
+		_ = cmd.Wait() // its log contains the exit status
 		close(i.done)
 	}()
 	return i, nil

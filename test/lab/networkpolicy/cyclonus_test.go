@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// cyclonusJSON has the test cases of cyclonus, with its computed results. hack/binaries/cyclonus/cases prints it.
+// cyclonusJSON contains the test cases of cyclonus, with its computed results. hack/binaries/cyclonus/cases prints it.
 //
 //go:embed testdata/cyclonus.json.gz
 var cyclonusJSON []byte
@@ -132,7 +132,7 @@ func TestKernelPassesWhatCyclonusComputes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
-	// Each has a network of its own, because most of the time is spent on waiting for dropped packets.
+	// Each has its own network, because most of the time is spent on waiting for dropped packets.
 	const networks = 5
 	queue := make(chan cyclonusCase)
 	var done sync.WaitGroup

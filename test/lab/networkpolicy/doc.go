@@ -3,13 +3,13 @@
 //	enforcer.go   informers: policies, namespaces, pods ─┐
 //	plugin.go     CNI: addresses of a new pod ───────────┤
 //	                                                     ▼
-//	evaluate.go   State ─► Rules: what each pod of the node may receive and send
+//	evaluate.go   State ─► Rules: the permitted traffic of each pod of the node
 //	                                                     ▼
 //	table.go      Rules ─► table: sets, maps and chains of nftables
 //	                                                     ▼
 //	nftables      the difference to the table in the kernel, in one transaction (package nftables)
 //
-// The semantics are those of the API documentation:
+// The semantics follow the API documentation:
 //
 //   - A pod is isolated for a direction when a policy of that direction selects it. A packet passes when the sender's egress and
 //     the receiver's ingress both allow it. Policies are additive; their order has no meaning.

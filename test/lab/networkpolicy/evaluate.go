@@ -24,7 +24,7 @@ type State struct {
 	Policies   []*networkingv1.NetworkPolicy
 	Namespaces []*corev1.Namespace
 	Pods       []*corev1.Pod
-	// Addresses are those of pods of the node by UID, before their status contains them.
+	// Addresses are the addresses of the node's pods by UID, before their status contains them.
 	Addresses map[types.UID][]netip.Addr
 }
 
@@ -191,7 +191,7 @@ func (e *evaluation) matches(peer networkingv1.NetworkPolicyPeer, namespace stri
 	return peer.PodSelector == nil || asSelector(peer.PodSelector).Matches(labels.Set(p.Labels))
 }
 
-// readBlock parses an ipBlock. An invalid CIDR matches nothing, and an invalid exception excludes nothing; the API server
+// readBlock parses an ipBlock. An invalid CIDR matches no address, and an invalid exception excludes none; the API server
 // accepts neither.
 func readBlock(block *networkingv1.IPBlock) (Block, bool) {
 	cidr, err := netip.ParsePrefix(block.CIDR)
@@ -207,7 +207,7 @@ func readBlock(block *networkingv1.IPBlock) (Block, bool) {
 	return read, true
 }
 
-// ports resolves the ports of a rule. If none of its ports can be resolved, the rule allows nothing; an empty list would
+// ports resolves the ports of a rule. If none of its ports can be resolved, the rule allows no port; an empty list would
 // mean all.
 func (e *evaluation) ports(ports []networkingv1.NetworkPolicyPort) []Port {
 	var all []Port
@@ -270,7 +270,7 @@ func numbers(p *corev1.Pod, port NamedPort) []uint16 {
 	return all
 }
 
-// addresses are those of a pod on the pod network. A completed pod has none, because another pod may have got them.
+// addresses returns the addresses of a pod on the pod network. A completed pod has none, because another pod may have got them.
 func (s State) addresses(p *corev1.Pod) []netip.Addr {
 	if p.Spec.HostNetwork || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return nil
@@ -289,7 +289,7 @@ func sorted(all []netip.Addr) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// asSelector parses a selector. An invalid one, which the API server rejects, matches nothing.
+// asSelector parses a selector. An invalid one, which the API server rejects, matches no object.
 func asSelector(s *metav1.LabelSelector) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 	answerWithin = 30 * time.Second
 )
 
-// network is the network of the cases, in network namespaces: node n1, its pods behind a bridge, and everything outside.
+// network is the network of the cases, in network namespaces: node n1, its pods on a bridge, and everything outside.
 type network struct {
 	t      *testing.T
 	places map[string][]netip.Addr

@@ -41,7 +41,7 @@ const (
 // Addresses cannot be resolved without these messages, which carry no data.
 const neighborDiscovery = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert, mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } accept"
 
-// render translates rules to nftables, for pods behind the bridge.
+// render translates rules to nftables, for pods on the bridge.
 //
 //	egress-input, egress-forward (from the bridge)  ─► egress ─► pods-egress-* ─► egress-* of each policy, or drop
 //	ingress-forward (to the bridge)                 ─► ingress ─► pods-ingress-* ─► ingress-* of each policy, or drop
@@ -157,7 +157,7 @@ func (t rules) policy(direction, field, name string, rules []Rule) {
 // short is a comment that nftables accepts.
 func short(comment string) string { return comment[:min(len(comment), 120)] }
 
-// match is a part of a rule; with addresses, it has a family.
+// match is a part of a rule; with addresses, family is set.
 type match struct{ family, text string }
 
 func (t rules) peerMatches(name, field string, peers *Peers) []match {

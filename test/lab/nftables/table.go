@@ -14,7 +14,7 @@ type Table struct {
 
 // A Set is a set, or a map if its elements have values.
 type Set struct {
-	// Keys is the type of the keys, Values that of the values of a map; empty for a set.
+	// Keys is the type of the keys, Values the type of the values of a map; empty for a set.
 	Keys, Values string
 	// Elements are the keys, with the values of a map.
 	Elements map[string]string
@@ -23,7 +23,7 @@ type Set struct {
 // Verdict is the type of the values of a map from which rules jump to chains.
 const Verdict = "verdict"
 
-// A Chain is a list of rules. A base chain has a hook.
+// A Chain is a list of rules. A base chain sets Hook.
 type Chain struct {
 	Hook, Priority string
 	// Type of a base chain; empty for filter.

@@ -32,7 +32,7 @@ func Dir() (string, error) {
 	return filepath.Join(cache, "public-ca"), nil
 }
 
-// Open returns the CA in a directory, and makes it if there is none.
+// Open returns the CA in a directory, and makes it if it does not exist.
 func Open(dir string) (*CA, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of the public CA: %w", err)
@@ -113,7 +113,7 @@ func replace(path string, text []byte, mode os.FileMode) error {
 	return os.Rename(unfinished, path)
 }
 
-// write writes a file beside path.
+// write writes a temporary file in the directory of path.
 func write(path string, text []byte, mode os.FileMode) (unfinished string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".unfinished-")
 	if err != nil {

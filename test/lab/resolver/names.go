@@ -23,7 +23,7 @@ const internal = "ec2.internal"
 // names are the names of all accounts.
 type names struct {
 	zones []zone
-	// addresses are those of names that AWS assigns, which everyone may resolve.
+	// addresses are the addresses of names that AWS assigns, which every client may resolve.
 	addresses map[string][]netip.Addr
 	// s3 is the address of S3.
 	s3 netip.Addr
@@ -75,8 +75,8 @@ func newZone(from awsemulator.Zone) zone {
 	return z
 }
 
-// addEndpoints adds the names of available endpoints: the first one has the addresses of all interfaces, each other that of
-// the interface in its zone. They are the same wherever the client is.
+// addEndpoints adds the names of available endpoints: the first name gets the addresses of all interfaces, each other name
+// the address of the interface in its zone. They are the same wherever the client is.
 func (n *names) addEndpoints(network *awsemulator.Network) {
 	addresses := map[string]netip.Addr{}
 	for _, i := range network.Interfaces {
@@ -109,7 +109,7 @@ func (n *names) addBalancers(network *awsemulator.Network) {
 
 // answer is the result for a name.
 type answer struct {
-	// aliases lead from the requested name to the last one, which has the addresses. Each is a name and its target.
+	// aliases lead from the requested name to the last one, to which the addresses belong. Each is a name and its target.
 	aliases   [][2]string
 	addresses []netip.Addr
 	// exists is true for an existing name, ours for a name for which the resolver is authoritative.
@@ -206,7 +206,7 @@ func candidates(name string) []string {
 	}
 }
 
-// within reports whether a name is that of a domain, or below it.
+// within reports whether a name is a domain's name, or below it.
 func within(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
 // canonical normalizes a name. Route53 writes some characters as octal numbers: a wildcard begins with \052.

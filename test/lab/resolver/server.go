@@ -66,7 +66,7 @@ func listen(address string) (net.PacketConn, net.Listener, error) {
 		if err == nil {
 			return packets, listener, nil
 		}
-		_ = packets.Close() // nothing was written
+		_ = packets.Close() // no write can be lost
 		if attempt == attempts || packets.LocalAddr().String() == address || !errors.Is(err, syscall.EADDRINUSE) {
 			return nil, nil, err
 		}

@@ -37,10 +37,10 @@ func TestDisksAreAttachedAfterTheDelay(t *testing.T) {
 		}
 		return v.Status.Attached
 	}
-	// The delaying queue waits with a timer for its first item, beside the ticker of its heartbeat.
+	// The delaying queue waits with a timer for its first item, in addition to the ticker of its heartbeat.
 	must(t, wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) { return clock.Waiters() > 1, nil }))
 	clock.Step(AttachDelay - time.Second)
-	time.Sleep(50 * time.Millisecond) // what must not happen has the time to happen
+	time.Sleep(50 * time.Millisecond) // a wrong attachment would happen in this time
 	if attached("data") {
 		t.Error("the disk is attached too early")
 	}

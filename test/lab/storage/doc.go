@@ -6,7 +6,7 @@
 //	attach.go   attacher, in the supervisor: answers VolumeAttachments of the attach/detach controller after AttachDelay
 //	node.go     CSI driver, in the agent of each machine of the management cluster: mounts disks for the kubelet
 //
-// What AWS does, and what a disk of the lab has of it:
+// The behaviour of AWS, and its part in a disk of the lab:
 //
 //	| EBS with its CSI driver                                                        | Source                                                   | Lab
 //	| attaching takes seconds: the driver polls the state after 1.8^n s, up to 13 times | aws-ebs-csi-driver pkg/cloud/cloud.go, volumeAttachmentStatePollSteps | AttachDelay

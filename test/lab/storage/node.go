@@ -113,7 +113,7 @@ func (n Node) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeReque
 	if err := os.MkdirAll(r.GetTargetPath(), 0o750); err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	// The kubelet repeats a call whose answer it did not get.
+	// The kubelet repeats a call without an answer.
 	if sameFile(disk, r.GetTargetPath()) {
 		return &csi.NodePublishVolumeResponse{}, nil
 	}

@@ -62,7 +62,7 @@ func (d directories) Provision(_ context.Context, o controller.ProvisionOptions)
 	}, controller.ProvisioningFinished, nil
 }
 
-// format gives a disk what an ext4 file system has after mke2fs: a root that only root can write, and lost+found.
+// format gives a disk the content of an ext4 file system after mke2fs: a root that only root can write, and lost+found.
 func format(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

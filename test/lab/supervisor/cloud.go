@@ -66,7 +66,7 @@ func (s *supervisor) instantiate(ctx context.Context, m *machine) error {
 	return nil
 }
 
-// attach configures the network of a machine that is an instance: that of its VPC.
+// attach configures the network of a machine that is an instance: the network of its VPC.
 func (s *supervisor) attach(ctx context.Context, m *machine) error {
 	if !m.instantiated {
 		return nil

@@ -104,7 +104,7 @@ func (s *supervisor) startAPIServer(ctx context.Context) error {
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + s.authority.cert("front-proxy"), "--proxy-client-key-file=" + s.authority.key("front-proxy"),
-		// The API server has a route to pods, but not to Services.
+		// Routes lead from the API server to pods, but not to Services.
 		"--enable-aggregator-routing=true",
 		"--audit-policy-file=" + policy, "--audit-log-path=" + s.path("logs", cluster.AuditLog),
 	}})

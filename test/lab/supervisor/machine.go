@@ -33,7 +33,7 @@ type machine struct {
 func (m *machine) port() string    { return fmt.Sprintf("port%d", m.host) }
 func (m *machine) console() string { return filepath.Join(m.spec.Dir, machineos.ConsoleLog) }
 
-// address is the address of its network card. If zones have networks of their own, it is in that of its zone.
+// address is the address of its network card. If zones have their own networks, it is in its zone's network.
 func (m *machine) address() netip.Addr {
 	if m.worker != nil {
 		return m.worker.Address
@@ -44,7 +44,7 @@ func (m *machine) address() netip.Addr {
 	return cloud.Address(machineNetwork, m.Zone, m.host)
 }
 
-// instance is the instance in whose VPC the machine is; empty for a machine on the switch.
+// instance returns the id of the machine's instance in a VPC; empty for a machine on the switch.
 func (m *machine) instance() string {
 	if m.worker != nil || m.instantiated {
 		return m.InstanceID

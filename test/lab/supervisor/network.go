@@ -55,8 +55,8 @@ func layNetwork() error {
 	if err != nil {
 		return fmt.Errorf("routing %s to ourselves: %w", cluster.BalancerNetwork, err)
 	}
-	// Forward between the switch, the uplink and VPCs: machines on the switch find those in the management VPC, whose network is the
-	// same. The settings affect only the network namespace of the lab.
+	// Forward between the switch, the uplink and VPCs: machines on the switch find machines in the management VPC, which uses the
+	// same network. The settings affect only the network namespace of the lab.
 	for _, setting := range []string{"/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv4/conf/" + switchName + "/proxy_arp"} {
 		if err := os.WriteFile(setting, []byte("1"), 0o644); err != nil {
 			return fmt.Errorf("forwarding: %w", err)

@@ -134,7 +134,7 @@ func routesInside(pid int, want map[string]string) error {
 	if err != nil {
 		return nil //nolint:nilerr // it has just ended
 	}
-	defer func() { _ = ns.Close() }() // nothing was written
+	defer func() { _ = ns.Close() }() // no write can be lost
 	inside, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
 	if err != nil {
 		return fmt.Errorf("looking into process %d: %w", pid, err)

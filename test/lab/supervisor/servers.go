@@ -18,7 +18,7 @@ import (
 // patience is the timeout of a server on a busy host. On an idle one, an API server takes five seconds.
 const patience = 3 * time.Minute
 
-// servers are the processes beside the machines. A server that ends is restarted; all end with the supervisor.
+// servers are the processes other than machines. A server that ends is restarted; all end with the supervisor.
 type servers struct {
 	dir string
 

@@ -82,7 +82,7 @@ func inParallel(steps ...step) step {
 // disks is the directory of the disks of pods.
 const disks = "volumes"
 
-// startStorage starts what provisions and attaches volumes.
+// startStorage starts the provisioner and the attacher of volumes.
 func (s *supervisor) startStorage(ctx context.Context) error {
 	delay := storage.AttachDelay
 	if s.options.InstantVolumes {

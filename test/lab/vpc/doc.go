@@ -13,13 +13,13 @@
 //	network.go    state of all accounts, from the emulator ─► VPCs
 //	router.go     namespace, links, addresses, routes of a VPC
 //	groups.go     security groups and ways to the internet ─► nftables, pure
-//	internet.go   what VPCs reach of the lab
+//	internet.go   limits of what VPCs reach in the lab
 //	endpoints.go  interfaces of endpoints ─► entries of load balancers
 //	metadata.go   instance metadata, with the hop limit of each instance
 //	sockets.go    sockets in the namespace
 //
 // The router of the management VPC is the lab's own network, which has no link to the internet: it is there.
 //
-// VPCs share nothing: their addresses may overlap. There is no way from a VPC to the machines of the management cluster, or to another
+// VPCs share no network: their addresses may overlap. There is no way from a VPC to the machines of the management cluster, or to another
 // VPC, but through load balancers.
 package vpc

@@ -14,7 +14,7 @@ import (
 
 // Entry is a network interface of an endpoint or of a load balancer: clients that connect to it reach a load balancer.
 type Entry struct {
-	// ID is that of the interface, Balancer the ARN of the load balancer.
+	// ID is the interface's id, Balancer the ARN of the load balancer.
 	ID, Balancer string
 	// Zone is the id of the zone in which the load balancer has to look for targets; empty for all.
 	Zone    string
@@ -23,7 +23,7 @@ type Entry struct {
 	// VPC is set if clients are in the VPC of the load balancer.
 	VPC string
 	// PrivateLink: clients come through an endpoint. The rules of the load balancer's security groups apply to their addresses, which is
-	// the default of AWS. Nothing here sets the attribute that lets them all in:
+	// the default of AWS. No program here sets the attribute that lets them all in:
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-security-groups.html
 	PrivateLink bool
 }
@@ -110,7 +110,7 @@ func (n *Network) zoneOf(i awsemulator.NetworkInterface) string {
 }
 
 // Allows reports whether the security groups of a load balancer let a client of an endpoint come to a port. A load balancer without
-// groups accepts everything. The addresses of groups are those of another VPC.
+// groups accepts everything. The addresses of groups belong to another VPC.
 func (n *Network) Allows(balancer string, client netip.Addr, port uint16) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -147,7 +147,7 @@ func admits(r awsemulator.SecurityGroupRule, client netip.Addr, port int) bool {
 	return false
 }
 
-// Instance returns the id of the instance that has an address in a VPC, or whose pods have it.
+// Instance returns the id of the instance with an address in a VPC, or with a pod at that address.
 func (n *Network) Instance(vpc string, address netip.Addr) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -159,7 +159,7 @@ func (n *Network) Instance(vpc string, address netip.Addr) string {
 	return ""
 }
 
-// Zone returns the id of the zone in which a VPC has an address.
+// Zone returns the id of the zone of an address in a VPC.
 func (n *Network) Zone(vpc string, address netip.Addr) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// balancerNetwork has a load balancer with these groups, an instance with a range of pods, and another VPC with the same addresses.
+// balancerNetwork returns a network with a load balancer with these groups, an instance with a range of pods, and another VPC with
+// the same addresses.
 func balancerNetwork(groups ...awsemulator.SecurityGroup) *Network {
 	n := &Network{pods: map[string][]netip.Prefix{"i-1": {netip.MustParsePrefix("10.2.0.0/24")}}}
 	nlb := awsemulator.NetworkInterface{ID: "eni-1", VPC: "vpc-1", Kind: awsemulator.BalancerInterface, Description: "ELB net/nlb/1"}
@@ -23,7 +24,7 @@ func balancerNetwork(groups ...awsemulator.SecurityGroup) *Network {
 	return n
 }
 
-// A load balancer enforces the rules of its groups on the addresses of clients behind an endpoint, unless it has no groups.
+// A load balancer enforces the rules of its groups on the addresses of clients that use an endpoint, unless it has no groups.
 func TestSecurityGroupsApplyToPrivateLink(t *testing.T) {
 	const nlb = "arn:aws:elasticloadbalancing:us-east-1:111111111111:loadbalancer/net/nlb/1"
 	rule := func(r awsemulator.SecurityGroupRule) awsemulator.SecurityGroup {

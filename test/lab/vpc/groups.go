@@ -76,11 +76,11 @@ const (
 //	input    instance ─► egress of its interface ─► ingress of an endpoint or load balancer; metadata, DNS
 //	output   load balancer ─► ingress of an instance
 //
-// In the management VPC, forward and input also have the packets of the lab itself, which have no security groups: those between the
-// host and the cluster, and those of customers, which internet.go has checked.
+// In the management VPC, forward and input also see the packets of the lab itself, which have no security groups: packets between
+// the host and the cluster, and packets of customers, which internet.go has checked.
 //
 // Replies pass. A change of the rules ends connections that are no longer allowed: AWS only does that for connections that it
-// tracks, but a test that removes a rule waits for nothing else.
+// tracks, but a test that removes a rule waits only for that.
 func render(s state) nftables.Table {
 	t := rules{nftables.NewTable(), s}
 	t.Sets[senders], t.Sets[byLink] = nftables.NewMap("ifname", nftables.Verdict), nftables.NewMap("ifname", nftables.Verdict)
@@ -116,7 +116,7 @@ func render(s state) nftables.Table {
 	return t.Table
 }
 
-// renderManagement renders what is different in the management VPC.
+// renderManagement renders the differences of the management VPC.
 func (t rules) renderManagement(services string) {
 	ours := fmt.Sprintf("iifname != \"%s*\" accept", instanceLinks)
 	outwards := fmt.Sprintf("iifname @%s accept", outwards)

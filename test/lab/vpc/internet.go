@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/nftables"
 )
 
-// Each VPC has a link to the internet with two addresses of their own: 100.64.0.0/10 is for carriers, and a VPC should not use it.
+// Each VPC is linked to the internet with two addresses of their own: 100.64.0.0/10 is for carriers, and a VPC should not use it.
 func internetAddresses(number int) (inside, outside netip.Addr) {
 	base := [4]byte{100, 64, byte(number >> 6), byte(number << 2)}
 	inside, outside = netip.AddrFrom4(base), netip.AddrFrom4(base)
@@ -58,7 +58,7 @@ func (r *Router) connectInternet() error {
 	return nil
 }
 
-// internet limits what VPCs reach of the network of this process.
+// internet limits the access of VPCs to this process's network.
 type internet struct{ table *nftables.Writer }
 
 func newInternet() (*internet, error) {
@@ -66,7 +66,7 @@ func newInternet() (*internet, error) {
 	return &internet{table: table}, err
 }
 
-// open opens the way to services with a port, and to all ports of public load balancers. Nothing is forwarded: the machines
+// open opens the way to services with a port, and to all ports of public load balancers. No packet is forwarded: the machines
 // of the management cluster are not on the internet.
 func (i *internet) open(ctx context.Context, services []netip.AddrPort, balancers []netip.Addr) error {
 	t := nftables.NewTable()

@@ -23,7 +23,7 @@ var managementPods = map[string][]netip.Prefix{
 	"home-m2": {netip.MustParsePrefix("10.56.2.0/24"), netip.MustParsePrefix("fd00:a38:200::/64")},
 }
 
-// managementWorld is the management VPC, whose API server is at 10.55.0.2 in the network of this process, with two nodes, each with the
+// managementWorld returns the management VPC with the API server at 10.55.0.2 in the network of this process, with two nodes, each with the
 // first address of its pods, and an instance that no group lets in.
 func managementWorld(t *testing.T, customers ...string) *world {
 	w := newWorld(t, customers...)

@@ -27,8 +27,8 @@ type Metadata struct {
 	Role string
 }
 
-// credentialServices are the addresses from which a node of the management VPC gets credentials: those of EC2 for IPv6, of ECS and of
-// EKS Pod Identity. On AWS the last two are agents on the node, which would take port 80 from its pods.
+// credentialServices are the addresses from which a node of the management VPC gets credentials: the addresses of EC2 for IPv6, of
+// ECS and of EKS Pod Identity. On AWS the last two are agents on the node, which would take port 80 from its pods.
 var credentialServices = []netip.Addr{
 	metadataAddress6, netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23"), netip.MustParseAddr("fd00:ec2::23"),
 }
@@ -43,7 +43,7 @@ type metadataServer struct {
 	tokens map[string]session
 }
 
-// session is what a token is for.
+// session is the client and the end of a token.
 type session struct {
 	client  netip.Addr
 	expires time.Time
@@ -93,7 +93,7 @@ func roleCredentials() string {
 	return string(text)
 }
 
-// instanceAt returns the instance that has an address in a VPC, or whose pods have it, or no metadata.
+// instanceAt returns the instance with an address in a VPC, or with a pod at that address, or no metadata.
 func (n *Network) instanceAt(vpc string, at netip.Addr) (awsemulator.NetworkInterface, *Metadata) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -16,7 +16,7 @@ var version = regexp.MustCompile(`^(latest|[0-9]{4}-[0-9]{2}-[0-9]{2})$`)
 // tree is the content of the service below a version: item -> text.
 type tree map[string]string
 
-// newTree returns what the service knows of an instance.
+// newTree returns the service's data about an instance.
 func newTree(i awsemulator.NetworkInterface, m *Metadata) (tree, error) {
 	region := m.Zone[:max(0, len(m.Zone)-1)]
 	identity, err := json.MarshalIndent(map[string]string{

@@ -20,12 +20,12 @@ import (
 type Options struct {
 	// Read reads the network of all accounts.
 	Read func(context.Context) (*awsemulator.Network, error)
-	// Management is the account of the management cluster, and ManagementVPC its VPC: the router of that is the network of this
-	// process, which has the addresses of the lab and the way to the host. Other VPCs of the account carry no packets.
+	// Management is the account of the management cluster, and ManagementVPC its VPC: its router is the network of this
+	// process, with the addresses of the lab and the way to the host. Other VPCs of the account carry no packets.
 	Management, ManagementVPC string
 	// ControlPlane is the address from which programs of this process connect to the machines of the management cluster.
 	ControlPlane netip.Addr
-	// Services are what the VPCs of customers reach on the internet, with their ports: AWS and registries.
+	// Services are the addresses that customers' VPCs reach on the internet, with their ports: AWS and registries.
 	Services []netip.AddrPort
 	// Balancers returns the addresses of load balancers, by ARN.
 	Balancers func() map[string]netip.Addr
@@ -55,7 +55,7 @@ type Network struct {
 	last       int                       // number of the last router
 }
 
-// served is a VPC that has a router, and servers in it.
+// served is a VPC with a router, and servers in it.
 type served struct {
 	*Router
 	stop context.CancelFunc
@@ -130,7 +130,7 @@ func (n *Network) refresh(ctx context.Context) (settled bool, err error) {
 	return n.o.Clock.Since(n.changed) > settleTime, err
 }
 
-// ensure makes the router of a VPC, applies its state, and starts its servers. What failed is tried again by the next call.
+// ensure makes the router of a VPC, applies its state, and starts its servers. A failed part is tried again by the next call.
 func (n *Network) ensure(ctx context.Context, v awsemulator.VPC) error {
 	c := n.vpcs[v.ID]
 	if c == nil {
@@ -235,7 +235,7 @@ func (n *Network) interfaceOf(instance string) (awsemulator.NetworkInterface, bo
 	return n.now.Interfaces[at], true
 }
 
-// Attachment is what a machine has to know of its network.
+// Attachment holds the facts about a network that its machine needs.
 type Attachment struct {
 	Address      netip.Prefix
 	Gateway, DNS netip.Addr

@@ -26,7 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
-// dropAfter is the timeout of connections that must not be made, reachWithin that of those that must.
+// dropAfter is the timeout of connections that must not be made, reachWithin the timeout of connections that must be made.
 const dropAfter, reachWithin = 300 * time.Millisecond, 10 * time.Second
 
 // world is two customers with the same addresses, an instance of each with a service on port 80, and a service on the internet.
@@ -40,7 +40,7 @@ type world struct {
 	forbidden netip.AddrPort // on the internet, but not for VPCs
 }
 
-// customer is the network of a customer with a VPC 10.1.0.0/16, one subnet in which has a NAT gateway.
+// customer adds the network of a customer with a VPC 10.1.0.0/16. One of its subnets contains a NAT gateway.
 func (w *world) customer(name string) {
 	everything := []awsemulator.SecurityGroupRule{{Protocol: "-1", From: -1, To: -1, CIDR: "0.0.0.0/0"}}
 	w.aws.VPCs = append(w.aws.VPCs, awsemulator.VPC{ID: name, Account: name, CIDRs: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, DNS: true})
@@ -192,7 +192,7 @@ func answer(l net.Listener, handle func(net.Conn)) {
 	}
 }
 
-// ask connects from an instance, and returns what the server says, or nothing.
+// ask connects from an instance, and returns the server's answer, or "".
 func (w *world) ask(from, to string, timeout time.Duration) string {
 	return w.askFrom(from, "", to, timeout)
 }
@@ -269,7 +269,7 @@ func TestSecurityGroupsDecideWhoReachesAnInstance(t *testing.T) {
 	w.reaches("a-stranger", "10.1.0.5:8011", "")          // one more
 	w.reaches("a-user", "10.1.0.5:8000", "")              // another address
 	w.reaches("a-mute", "10.1.0.5:80", "")                // may not send
-	w.reaches("a-user", "10.1.0.200:80", "")              // no interface has the address
+	w.reaches("a-user", "10.1.0.200:80", "")              // the address belongs to no interface
 	w.aws.Groups[0].Ingress = w.aws.Groups[0].Ingress[1:] // the rule of the group goes
 	w.refresh()
 	w.reaches("a-user", "10.1.0.5:80", "")
@@ -394,7 +394,7 @@ func TestHopLimitKeepsPodsFromTheMetadata(t *testing.T) {
 	}
 }
 
-// pod is a network namespace behind that of an instance, which forwards its packets.
+// pod returns a network namespace that is connected to an instance's namespace, which forwards its packets.
 func (w *world) pod(instance, address string) netns.NsHandle {
 	w.t.Helper()
 	pod, err := newNamespace()
@@ -660,7 +660,7 @@ func TestNothingStaysOfAVPC(t *testing.T) {
 	}
 }
 
-// A reading of the accounts that takes long does not undo what a later one has found: a machine is added while others are.
+// A reading of the accounts that takes long does not undo the result of a later one: a machine is added while others are.
 func TestTheLastReadingStays(t *testing.T) {
 	w := newWorld(t)
 	before, reading, release := w.aws, make(chan bool), make(chan bool)

@@ -18,20 +18,20 @@ import (
 
 // A Router is the network namespace of a VPC.
 type Router struct {
-	// ID is that of the VPC.
+	// ID is the VPC's id.
 	ID        string
 	number    int // of its link to the internet
 	namespace netns.NsHandle
 	links     *netlink.Handle
 	table     *nftables.Writer
-	// added are the addresses that the router has beside those of the lab.
+	// added are the addresses of the router in addition to the lab's.
 	added map[netip.Addr]bool
-	// management: the namespace is that of this process, and source the address of its connections to instances.
+	// management: the namespace is this process's namespace, and source the address of its connections to instances.
 	management bool
 	source     netip.Addr
 }
 
-// routerLink has the addresses of the router.
+// routerLink carries the addresses of the router.
 const routerLink = "lo"
 
 // newRouter makes the namespace of a VPC, with its link to the internet: number n of all.
@@ -78,7 +78,7 @@ func newNamespace() (ns netns.NsHandle, err error) {
 	if err != nil {
 		return netns.None(), err
 	}
-	defer func() { _ = here.Close() }() // nothing was written
+	defer func() { _ = here.Close() }() // no write can be lost
 	err = inside(here, func() error {
 		ns, err = netns.New()
 		return err
@@ -142,7 +142,8 @@ func (r *Router) apply(ctx context.Context, s state) error {
 	)
 }
 
-// wantedRoutes are the routes behind links (of addresses and pod ranges, with the address of the instance), and the addresses of the router.
+// wantedRoutes returns the routes over links (of addresses and pod ranges, with the address of the instance), and the addresses of the
+// router.
 func wantedRoutes(s state) (routes map[netip.Prefix]route, own map[netip.Addr]bool) {
 	own = map[netip.Addr]bool{metadataAddress: true, dnsAddress: true, s.resolver(): true}
 	for _, subnet := range s.subnets {
@@ -155,7 +156,7 @@ func wantedRoutes(s state) (routes map[netip.Prefix]route, own map[netip.Addr]bo
 		}
 	} else {
 		for _, cidr := range s.CIDRs {
-			routes[cidr.Masked()] = route{} // an address that nothing has does not respond
+			routes[cidr.Masked()] = route{} // an unused address does not respond
 		}
 	}
 	for _, i := range s.interfaces {
@@ -181,7 +182,7 @@ type route struct {
 	via  netip.Addr
 }
 
-// byUs marks the routes of this package, so that those of the kernel and of the lab are kept.
+// byUs marks the routes of this package, so that the routes of the kernel and of the lab are kept.
 const byUs netlink.RouteProtocol = 56
 
 // The link-local addresses of both ends of the link of an instance. Pods have addresses of IPv6, which VPCs of the lab do not route
@@ -270,7 +271,7 @@ func prefix(n *net.IPNet) netip.Prefix {
 	return netip.PrefixFrom(address.Unmap(), bits)
 }
 
-// close removes the links of the VPC, and its namespace when nothing uses it any more.
+// close removes the links of the VPC, and its namespace when it is no longer used.
 func (r *Router) close() error {
 	if !r.namespace.IsOpen() {
 		return nil

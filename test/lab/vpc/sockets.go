@@ -30,13 +30,13 @@ func inside(ns netns.NsHandle, f func() error) error {
 		if netns.Set(here) == nil {
 			runtime.UnlockOSThread()
 		}
-		_ = here.Close() // nothing was written
+		_ = here.Close() // no write can be lost
 		done <- err
 	}()
 	return <-done
 }
 
-// inside calls a function on a thread in the namespace of the router. Each thread of this process is in that of the management VPC.
+// inside calls a function on a thread in the namespace of the router. Each thread of this process is in the management VPC's namespace.
 func (r *Router) inside(f func() error) error {
 	if r.management {
 		return f()

@@ -23,7 +23,7 @@ func TestCrashConsistencyAndLeaks(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { t.Parallel(); crashtest.APIFaults(t, begin) })
 }
 
-// A rotation that is interrupted after any write has the same result, and all connections work at each point.
+// A rotation that is interrupted after any write leads to the same result, and all connections work at each point.
 func TestRotationCrashConsistency(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
@@ -53,10 +53,10 @@ var ofEtcd = table{
 	kubeconfigs: func(*hyperv1.HostedControlPlane, Facts) []kubeconfig { return nil },
 }
 
-// random matches what differs between runs: certificates and the hashes of them.
+// random matches texts that differ between runs: certificates and their hashes.
 var random = regexp.MustCompile(`(?s)(applied: [^\n]+|-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----)`)
 
-// mask replaces random parts, and sorts what depends on them.
+// mask replaces random parts, and sorts objects that depend on them.
 func mask(text string) string {
 	objects := strings.Split(random.ReplaceAllString(text, "..."), "---\n")
 	slices.Sort(objects)
@@ -81,7 +81,7 @@ func (w *testEnv) story() *crashtest.Scenario {
 	}
 }
 
-// missing returns what is missing until everything exists and no rotation is in progress.
+// missing returns the first missing object, or "" when everything exists and no rotation is in progress.
 func (w *testEnv) missing(ctx context.Context) string {
 	hcp := w.hcp(ctx)
 	if hcp == nil {

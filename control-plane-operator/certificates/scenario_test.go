@@ -147,7 +147,7 @@ func TestChangedCertificatesAreIssuedAgain(t *testing.T) {
 }
 
 // An authority with a key has issued the current certificates. If a part of its Secret is lost the user is informed, and
-// nothing is replaced.
+// no certificate is replaced.
 func TestAuthorityWithoutItsCertificateBlocks(t *testing.T) {
 	w := newTestEnv(t)
 	w.pass()

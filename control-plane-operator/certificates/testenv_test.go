@@ -51,7 +51,7 @@ type testEnv struct {
 	again time.Duration
 }
 
-// reachable has the facts of a control plane with load balancers.
+// reachable holds the facts of a control plane with load balancers.
 var reachable = Facts{
 	API:          target.Host{Name: "api.demo.example.com", Port: 6443},
 	Konnectivity: target.Host{Name: "konnectivity.demo.example.com", Port: 443},
@@ -126,7 +126,7 @@ func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
 	w.must(w.Admin().Update(w.t.Context(), hcp))
 }
 
-// secret returns what has that name, from its own Secret or from a shared one.
+// secret returns the content of that name, from its own Secret or from a shared one.
 func (w *testEnv) secret(name string) *corev1.Secret {
 	w.t.Helper()
 	s := w.secrets()[name]
@@ -150,7 +150,7 @@ func (w *testEnv) secrets() map[string]*corev1.Secret {
 	return all
 }
 
-// bundle returns the trust bundle of that name, from its own ConfigMap or from the shared one; nil if there is none.
+// bundle returns the trust bundle of that name, from its own ConfigMap or from the shared one; nil if it does not exist.
 func (w *testEnv) bundle(name string) []byte {
 	w.t.Helper()
 	cm := &corev1.ConfigMap{}

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// validities returns those of the control plane by Secret.
+// validities returns the control plane's certificate validities by Secret.
 func (w *testEnv) validities() map[string]Validity {
 	w.t.Helper()
 	list, err := w.certs.Validities(w.t.Context(), w.hcp(w.t.Context()))

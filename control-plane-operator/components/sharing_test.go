@@ -112,7 +112,7 @@ func mounted(t *testing.T, env *target.ControlPlane) (files map[string]string, s
 	return files, sharedBy
 }
 
-// Each volume has the files of one certificate, whether its Secret is shared or not. The hash is the same, too, so that a
+// Each volume contains the files of one certificate, whether its Secret is shared or not. The hash is the same, too, so that a
 // certificate that a program reloads restarts no pods.
 func TestPodsMountTheSameFilesFromSharedSecrets(t *testing.T) {
 	own, none := mounted(t, withCertificates(false, "old"))

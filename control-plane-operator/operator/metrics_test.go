@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Package metricstls tests what these settings do to clients.
+// Package metricstls tests the effect of these settings on clients.
 func TestMetricsAreForClientsOfTheAuthorityAlone(t *testing.T) {
 	options := metricsOptions(Options{MetricsAddr: ":8080"})
 	cfg := &tls.Config{}

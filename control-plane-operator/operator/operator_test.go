@@ -87,8 +87,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// The operator connects a cluster and takes everything away again, on a real
-// API server, as a service account that may do what its Role says and no more.
+// The operator connects a cluster and removes everything again, on a real API server, as a service account with the permissions of its Role
+// and no more.
 func TestTheRoleIsEnough(t *testing.T) {
 	w := newWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -248,7 +248,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// seed makes what others make before the operator starts.
+// seed creates the objects of others before the operator starts.
 func (w *world) seed() {
 	mine, theirs := w.cloud.Account(provider), w.cloud.Account(customer)
 	private, public, err := webidentity.GenerateKey()
@@ -310,7 +310,7 @@ func (w *world) roles() hyperv1.AWSRolesRef {
 	return hyperv1.AWSRolesRef{IngressARN: r, ImageRegistryARN: r, StorageARN: r, NetworkARN: r, KubeCloudControllerARN: r, NodePoolManagementARN: r, ControlPlaneOperatorARN: r}
 }
 
-// says wants a component to be unavailable, and to say that of itself.
+// says expects a component to be unavailable, and to report it.
 func (w *world) says(name, reason, message string) error {
 	c := &hyperv1.ControlPlaneComponent{}
 	if err := w.admin.Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, c); err != nil {
@@ -365,7 +365,7 @@ func (w *world) publishAPI() {
 	}
 }
 
-// others does what the cloud controller and the hypershift-operator do.
+// others acts for the cloud controller and the hypershift-operator.
 func (w *world) others() {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: namespace, Name: names.PrivateRouter}

@@ -184,7 +184,7 @@ func TestPodsRunOnNodesWithoutZones(t *testing.T) {
 	}
 }
 
-// Only who says so talks to the management cluster.
+// Only a component that requests it may connect to the management cluster.
 func TestPodsCannotReachTheManagementAPIServer(t *testing.T) {
 	template := workload(t, server(), targettest.Env()).Spec.Template
 	if ptr.Deref(template.Spec.AutomountServiceAccountToken, true) || template.Labels[names.ManagementAccessLabel] != "" {

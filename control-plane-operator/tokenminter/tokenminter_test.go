@@ -55,7 +55,7 @@ func claimsOf(t *testing.T, token string) claims {
 	return c
 }
 
-// story runs a minter, whose key does not exist yet, with a fake clock.
+// story runs a minter with a fake clock. Its key does not exist yet.
 func story(t *testing.T, tell func(m *Minter, clk *clocktesting.FakeClock, bringKey func())) {
 	key, _, err := webidentity.GenerateKey()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// server returns a server whose readiness the test sets.
+// server returns a server with a readiness that the test sets.
 func server(t *testing.T) (s *httptest.Server, ready *atomic.Bool, caFile string) {
 	t.Helper()
 	ready = &atomic.Bool{}

@@ -141,7 +141,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// A member that has fallen behind has two copies of its database for some time.
+// A lagging member holds two copies of its database for some time.
 func TestVolumeFitsTwoCopiesOfTheDatabase(t *testing.T) {
 	for _, size := range []string{"1Gi", "2Gi", "8Gi", "16Gi", "100Gi"} {
 		volume := resource.MustParse(size)

@@ -44,7 +44,7 @@ func TestGolden(t *testing.T) {
 	)
 }
 
-// sized replaces what the asset sets, and what depends on the number of replicas.
+// sized replaces values of the asset, and values that depend on the number of replicas.
 func sized(env *target.ControlPlane) {
 	targettest.HighlyAvailable.Adapt(env)
 	for annotation, value := range map[string]string{

@@ -344,9 +344,8 @@ func TestSecondKeyChangeDuringTheFirstLosesNoData(t *testing.T) {
 	f.encryptedWith(aescbcPrefix(anotherKey))
 }
 
-// From a key of the user's to one of AWS, and from there to another one of AWS. A
-// key that encrypts nothing any more may be disabled and deleted, be it still
-// in the configuration or not, and API servers start and serve without it.
+// From a key of the user's to one of AWS, and from there to another one of AWS. A key that no longer encrypts any object may be disabled
+// and deleted, be it still in the configuration or not, and API servers start and serve without it.
 func TestKeysOfAWSChangeInStagesWithoutAFailedRead(t *testing.T) {
 	env := targettest.Env()
 	encrypted(env)

@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// The port for agents is public: everyone who reaches the load balancer of the API server can connect to it. An agent receives
+// The port for agents is public: every client that reaches the API server's load balancer can connect to it. An agent receives
 // the connections of the API server to nodes and pods.
 func TestOnlyAgentsOfTheClusterConnectToTheKonnectivityServer(t *testing.T) {
 	env := targettest.Env()

@@ -42,7 +42,7 @@ type machine struct {
 	t   *testing.T
 	env *target.ControlPlane
 	dir string
-	// sockets is a directory with a short name: that of a socket has 107 bytes at most.
+	// sockets is a directory with a short name: the path of a socket has 107 bytes at most.
 	sockets  string
 	programs map[string]string
 	// replace maps strings in arguments and files.
@@ -81,7 +81,7 @@ func (m *machine) start(c component.Component[*target.ControlPlane], ready strin
 	m.ready(m.run(c, c.Name, nil), ready, client)
 }
 
-// run has the name of the pod, and files that its init containers have written.
+// run gets the name of the pod, and files that its init containers have written.
 func (m *machine) run(c component.Component[*target.ControlPlane], name string, files map[string]string) *process.Process {
 	m.t.Helper()
 	objs, err := component.Render(c, m.env)
@@ -97,7 +97,7 @@ func (m *machine) runContainer(objs []client.Object, c corev1.Container, program
 	mounts := map[string]string{}
 	for _, mount := range c.VolumeMounts {
 		i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
-		source := corev1.Volume{} // that of a volume claim
+		source := corev1.Volume{} // the source of a volume claim
 		if i >= 0 {
 			source = volumes[i]
 		}

@@ -31,7 +31,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
 
-// A tunnel is a control plane with a node behind a Konnectivity agent. The node has a kubelet that serves logs without end.
+// A tunnel is a control plane with a node that is reached through a Konnectivity agent. The node's kubelet serves logs without end.
 type tunnel struct {
 	*controlPlane
 	// metrics are the addresses of the metrics of both ends.
@@ -43,7 +43,7 @@ type tunnel struct {
 func startTunnel(t *testing.T) *tunnel {
 	t.Helper()
 	env := targettest.Env()
-	env.HCP.Status.KubeletVerification = "" // the kubelet of this test has a certificate of its own
+	env.HCP.Status.KubeletVerification = "" // the kubelet of this test uses its own certificate
 	w := &tunnel{controlPlane: startControlPlane(t, env), metrics: map[string]string{}}
 	programs, err := pinned.Ensure(t.Context(), os.Stderr, "proxy-server", "proxy-agent")
 	w.must(err)
@@ -153,7 +153,7 @@ func (w *tunnel) follow() error {
 	return nil
 }
 
-// open is what the tunnel has open: goroutines and files of both ends, files of the API server, and logs of the kubelet.
+// open returns the open resources of the tunnel: goroutines and files of both ends, files of the API server, and logs of the kubelet.
 func (w *tunnel) open() (map[string]int, error) {
 	open := map[string]int{"logs of the kubelet": int(w.streams.Load())}
 	for end, address := range w.metrics {
@@ -197,7 +197,7 @@ func get(ctx context.Context, url string) (string, error) {
 // Logs that users interrupt have leaked connections in other systems, until no log could be read any more.
 func TestInterruptedLogsLeaveNothingOpen(t *testing.T) {
 	const users, logs = 20, 15
-	// slack is for what does not grow with the number of logs: kept connections, the workers of HTTP/2.
+	// slack is for resources that do not grow with the number of logs: kept connections, the workers of HTTP/2.
 	const slack = users
 	w := startTunnel(t)
 	w.must(w.follow()) // the first one opens connections that are kept

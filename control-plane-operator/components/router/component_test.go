@@ -32,7 +32,7 @@ func service(ip string, ports ...corev1.ServicePort) *corev1.Service {
 
 func https(port int32) corev1.ServicePort { return corev1.ServicePort{Name: "https", Port: port} }
 
-// published is a cluster whose API server is served by the router.
+// published is a cluster with an API server that the router serves.
 func published(env *target.ControlPlane) {
 	env.Routes = []routev1.Route{
 		route("kube-apiserver", "api.demo.example.com", names.KubeAPIServer),

@@ -39,7 +39,7 @@ var unpacked = sync.OnceValues(func() (string, error) {
 	return debian.HAProxy.Unpack(context.Background(), filepath.Join(cache, "images"))
 })
 
-// haproxy runs the installed HAProxy, or that of Debian's package.
+// haproxy runs the installed HAProxy, or Debian's package.
 func haproxy(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	if path, err := exec.LookPath("haproxy"); err == nil {
@@ -226,7 +226,7 @@ func (p *proxy) eventually(what string, is func() bool) {
 	}
 }
 
-// Load balancers check the router with a connection that sends nothing.
+// Load balancers check the router with a connection that sends no data.
 func TestConnectionsWithoutClientHelloAreClosed(t *testing.T) {
 	t.Parallel()
 	server, err := net.Listen("tcp", "127.0.0.1:0")
@@ -298,7 +298,7 @@ func TestConfigurationChangeKeepsConnections(t *testing.T) {
 		t.Errorf("the connection of before the change has %q at its end", got)
 	}
 
-	// An invalid configuration changes nothing, and the next valid one is loaded.
+	// An invalid configuration has no effect, and the next valid one is loaded.
 	p.configure(strings.Replace(configuration(rules), "description ", "bogus\n    description not-", 1))
 	p.eventually("HAProxy has seen it", func() bool { return strings.Contains(p.output(), "bogus") })
 	if got := p.reaches("a.example.com"); got != "other" {

@@ -43,7 +43,7 @@ type world struct {
 	theirs   *fakeaws.Account
 	role     string
 	sessions *identity.Sessions
-	// reconciler is the last one that was started.
+	// reconciler is the last started reconciler.
 	reconciler *Reconciler
 	// asksRoles makes the probe check the trust policies of the roles, too.
 	asksRoles bool
@@ -126,9 +126,8 @@ func (w *world) change(how func(*hyperv1.HostedControlPlane)) {
 func (w *world) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
 		Cluster: w.Cluster, Cloud: w.AWS.Snapshot, Start: w.start,
-		// Of the passes that have to be silent, one finds an answer of AWS that
-		// counts and the next one asks again: with the trial's own small steps the
-		// first answer would count to the end.
+		// Of the passes without a write, one finds an answer of AWS that counts and the next one calls again: with the trial's own small
+		// steps the first answer would count to the end.
 		Advance: func(time.Duration) { w.Clock.Step(interval * 2 / 3) },
 		Ready: func(ctx context.Context) string {
 			hcp := w.hcp()
@@ -174,7 +173,7 @@ func TestWhatAWSSays(t *testing.T) {
 			if strings.Contains(first, "attempts") || strings.Contains(first, "RequestID") {
 				t.Errorf("the message differs between two attempts: %q", first)
 			}
-			// The second pass reports what the sessions have recorded.
+			// The second pass reports the records of the sessions.
 			w.Clock.Step(time.Second)
 			w.Must(pass(t.Context()))
 			w.wants(c.status, c.reason, c.words...)
@@ -189,8 +188,7 @@ func (w *world) fault(k fakeaws.Kind) {
 	w.AWS.Fault(fakeaws.Fault{Service: fakeaws.STS, Kind: k, Times: fakeaws.Forever})
 }
 
-// That nobody answers says nothing: what was True stays so, and what AWS said
-// is asked again soon.
+// A missing answer is no evidence: a True condition stays True, and AWS is called again soon.
 func TestSilenceIsNotNo(t *testing.T) {
 	w := newWorld(t)
 	pass := w.start()
@@ -229,7 +227,7 @@ func TestTheCallsOfOthersCount(t *testing.T) {
 		w.Must(pass(t.Context()))
 		w.Clock.Step(2 * time.Minute)
 	}
-	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason) // who is denied is known
+	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason) // a denied role is known to AWS
 	if calls := w.AWS.Calls(); len(calls) > 0 {
 		t.Errorf("the probe called by itself: %v", fakeaws.Count(calls))
 	}
@@ -240,8 +238,8 @@ func TestTheCallsOfOthersCount(t *testing.T) {
 	}
 }
 
-// A private cluster's endpoint needs calls anyway: the first of them answers
-// the probe, which asks for itself only when nobody else does.
+// A private cluster's endpoint needs calls anyway: the first of them answers the probe, which makes its own call only without another
+// caller.
 func TestTheFirstCallIsLeftToOthers(t *testing.T) {
 	begin := func(t *testing.T) (*world, func(context.Context) error) {
 		w := newWorld(t)

@@ -63,8 +63,8 @@ func newRolesWorld(t testing.TB) *world {
 	return w
 }
 
-// A cluster whose role names the service account works, and the condition names
-// what to change; the change of the trust policy in two stages is followed.
+// A cluster with a role that names the service account works, and the condition names the remedy; the change of the trust policy in two
+// stages is followed.
 func TestATrustPolicyChangesFromTheServiceAccountToTheSubject(t *testing.T) {
 	w := newRolesWorld(t)
 	w.trust(account)
@@ -199,7 +199,7 @@ func TestANewProcessChecksRolesOnlyForAReason(t *testing.T) {
 	}
 }
 
-// What a process has found wrong, the next one checks at once: it may be mended.
+// The next process checks a finding of the former one at once: it may be repaired.
 func TestAFindingIsNotRecorded(t *testing.T) {
 	w := newRolesWorld(t)
 	w.trust(names.ControlPlaneOperatorSubject)

@@ -59,7 +59,7 @@ func (w *testEnv) run(d time.Duration) {
 	}
 }
 
-// untilDue is how long nothing happens.
+// untilDue is the time until the next reconcile is due.
 func (w *testEnv) untilDue(due map[string]time.Time, end time.Time) time.Duration {
 	next := end
 	for _, at := range due {
@@ -92,7 +92,7 @@ func (w *testEnv) within(what string, limit int) {
 	}
 }
 
-// The budget is that of both operators; the other one needs four calls for a
+// The budget is for both operators; the other one needs four calls for a
 // new service, and four in an hour at rest if it has no other cluster.
 func TestCallBudget(t *testing.T) {
 	const provider, hypershiftOperatorAtRest = 4, 4
@@ -199,8 +199,8 @@ func TestObjectsThatWaitShareLists(t *testing.T) {
 	w.within("80 seconds of two that wait", 18)
 }
 
-// What was never made, and what was found, is not waited for: neither when the
-// last thing that happened was to wait, nor when AWS had made something.
+// A deletion does not wait for resources that were never created, or that were found: neither when the last step was a wait, nor when AWS
+// had created a resource.
 func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
 	for name, before := range map[string]func(*testEnv){
 		"at once": func(w *testEnv) { w.run(0) },
@@ -241,7 +241,7 @@ func TestDeletionWithoutCreationDoesNotWait(t *testing.T) {
 	}
 }
 
-// The outcome of a creation is unknown: AWS has the consistency window to list it.
+// The outcome of a creation is unknown: AWS may take the consistency window to list it.
 func TestDeletionAwaitsConsistency(t *testing.T) {
 	w := newTestEnv(t)
 	w.AWS.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.Denied, Times: fakeaws.Forever})

@@ -27,8 +27,7 @@ func (w *testEnv) scenario() *crashtest.Scenario {
 	}
 }
 
-// delete takes the control plane away at once, and its Services: what follows
-// must work without them.
+// delete removes the control plane at once, and its Services: later steps must work without them.
 func (w *testEnv) delete(ctx context.Context) error {
 	for _, obj := range []client.Object{
 		w.hcp(),
@@ -42,7 +41,7 @@ func (w *testEnv) delete(ctx context.Context) error {
 	return nil
 }
 
-// privateCluster has the standard path only.
+// privateCluster uses only the standard path.
 func privateCluster(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
 // twoServices has another load balancer, for the API server, and the lists of AWS

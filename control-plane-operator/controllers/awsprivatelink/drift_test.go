@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// What is changed in AWS is repaired at the next resync.
+// Changes in AWS are repaired at the next resync.
 func TestDrift(t *testing.T) {
 	for name, spoil := range map[string]func(*testEnv, *hyperv1.AWSEndpointService){
 		"the endpoint is deleted": func(w *testEnv, es *hyperv1.AWSEndpointService) {
@@ -144,7 +144,7 @@ func (w *testEnv) modifyService(in *ec2.ModifyVpcEndpointServiceConfigurationInp
 	w.try(w.ho().ModifyVpcEndpointServiceConfiguration(w.T.Context(), in))
 }
 
-// try takes what an SDK call returns and fails the test if it is an error.
+// try takes the results of an SDK call and fails the test on an error.
 func (w *testEnv) try(_ any, err error) {
 	w.T.Helper()
 	w.Must(err)

@@ -13,7 +13,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Without a value of the enum, the API server would refuse the intent, and nothing would be created.
+// Without a value of the enum, the API server would refuse the intent, and no resource would be created.
 func TestEveryResourceCanBeRecorded(t *testing.T) {
 	text, err := os.ReadFile("../../../config/crd/hypershift.openshift.io_awsendpointservices.yaml")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// connected is a control plane whose nodes respond, or have not responded since then.
+// connected is a control plane with nodes that respond, or have not responded since then.
 func connected(status metav1.ConditionStatus, since time.Time) *hyperv1.HostedControlPlane {
 	return &hyperv1.HostedControlPlane{Status: hyperv1.HostedControlPlaneStatus{Conditions: []metav1.Condition{
 		{Type: hyperv1.DataPlaneConnectionAvailable, Status: status, LastTransitionTime: metav1.NewTime(since)},

@@ -35,7 +35,7 @@ func (w *testEnv) wants(status metav1.ConditionStatus, reason string, words ...s
 	}
 }
 
-// The condition reports at each stage what is waited for, and turns True only
+// The condition reports the wait at each stage, and turns True only
 // when an available endpoint has its records.
 func TestTheConditionReportsEachStage(t *testing.T) {
 	w := newTestEnv(t)
@@ -326,7 +326,7 @@ func TestSharedVPC(t *testing.T) {
 		}
 	}
 	w.Must(w.delete(t.Context()))
-	w.start() // a new process knows only what was recorded
+	w.start() // a new process knows only the records
 	w.runPasses(enough)
 	if now := w.AWS.Snapshot(); now != empty || len(w.list(t.Context())) > 0 {
 		t.Errorf("not deleted:\n%s", now)
@@ -359,7 +359,7 @@ func TestServiceWithoutStatusKeepsItsOffer(t *testing.T) {
 	w.isReady()
 }
 
-// An object that cannot be read has a condition, and is not changed.
+// An object that cannot be read gets a condition, and is not changed.
 func TestAnUnreadableControlPlane(t *testing.T) {
 	w := newTestEnv(t)
 	hcp := &hyperv1.HostedControlPlane{}
@@ -374,8 +374,8 @@ func TestAnUnreadableControlPlane(t *testing.T) {
 	}
 }
 
-// The answer to creating an endpoint is lost again and again, and AWS does not
-// list what it has made: still there is never a second one.
+// The answer to creating an endpoint is lost again and again, and AWS does not list the created endpoint: still there is never a second
+// one.
 func TestLostAnswerCreatesOneEndpoint(t *testing.T) {
 	w := newTestEnv(t)
 	d := fakeaws.UsualDelays
@@ -383,7 +383,7 @@ func TestLostAnswerCreatesOneEndpoint(t *testing.T) {
 	w.AWS.SetDelays(d)
 	w.AWS.Fault(fakeaws.Fault{Operation: "CreateVpcEndpoint", Kind: fakeaws.AnswerLost, Times: 9})
 	for range enough {
-		w.start() // a new process each time: nothing is remembered
+		w.start() // a new process each time, with an empty memory
 		w.runPasses(1)
 		if got := w.inAWS(" endpoint("); len(got) > 1 {
 			t.Fatalf("%d endpoints:\n%s", len(got), strings.Join(got, "\n"))
@@ -392,7 +392,7 @@ func TestLostAnswerCreatesOneEndpoint(t *testing.T) {
 	w.isReady()
 }
 
-// AWS may return fewer items than asked for at any time. A program that reads the first page only creates resources twice,
+// AWS may return fewer items than requested at any time. A program that reads the first page only creates resources twice,
 // or leaves them behind.
 func TestListsInPagesOfOne(t *testing.T) {
 	w := newTestEnv(t)
@@ -419,7 +419,7 @@ func TestListsInPagesOfOne(t *testing.T) {
 	}
 }
 
-// A deletion does not start with an old list: it would not show what an object has left that was deleted by force.
+// A deletion does not start with an old list: it would not show the remains of an object that was deleted by force.
 func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 	w := newTestEnv(t)
 	empty := w.AWS.Snapshot()

@@ -118,7 +118,7 @@ func (w *testEnv) addZone(vpc string) string {
 	return w.theirs.AddHostedZone(fakeaws.HostedZone{Name: names.LocalZone("demo"), VPCs: []fakeaws.ZoneVPC{{Region: region, ID: vpc}}})
 }
 
-// wantSubnets is what the hypershift-operator makes of the NodePools.
+// wantSubnets sets the subnets, as the hypershift-operator does for the NodePools.
 func (w *testEnv) wantSubnets(ids ...string) {
 	w.T.Helper()
 	for _, es := range w.list(w.T.Context()) {
@@ -236,7 +236,7 @@ func (d *eventLog) Eventf(_, _ runtime.Object, kind, reason, _, note string, arg
 	d.lines = append(d.lines, kind+" "+reason+": "+fmt.Sprintf(note, args...))
 }
 
-// read returns the events since the last time, without what AWS makes up.
+// read returns the events since the last time, without values that AWS generates.
 func (d *eventLog) read() []string {
 	lines := d.lines
 	d.lines = nil
@@ -330,7 +330,7 @@ func (w *testEnv) ready(ctx context.Context) string {
 	return ""
 }
 
-// generated is what AWS makes up: two runs do not share it.
+// generated matches values that AWS generates: two runs do not share them.
 var generated = regexp.MustCompile(`\b([a-z]+(?:-[a-z]+)?)-0[0-9a-f]{16}(-[0-9a-f]{8})?|(hypershift.openshift.io/applied): [0-9a-f]+`)
 
 func masked(text string) string { return generated.ReplaceAllString(text, "$1$3-generated") }

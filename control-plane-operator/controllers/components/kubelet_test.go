@@ -65,7 +65,7 @@ func text(v any) string {
 	return string(out)
 }
 
-// fleet has the pods of one workload.
+// fleet manages the pods of one workload.
 type fleet struct {
 	owner            client.Object
 	template         corev1.PodTemplateSpec
@@ -130,7 +130,7 @@ func (w *testEnv) surge(ctx context.Context, f *fleet) bool {
 	return true
 }
 
-// replace does it for a StatefulSet, whose pods have fixed names and are deleted first.
+// replace does it for a StatefulSet. Its pods have fixed names and are deleted first.
 func (w *testEnv) replace(ctx context.Context, f *fleet) bool {
 	made := false
 	for i := range f.replicas {

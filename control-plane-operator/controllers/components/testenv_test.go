@@ -57,7 +57,7 @@ const (
 // all are the components of every cluster in the order of an upgrade.
 var all = []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler}
 
-// testEnv is the environment of these tests: a management cluster whose pods become ready unless they are sick.
+// testEnv is the environment of these tests: a management cluster with pods that become ready unless they are sick.
 type testEnv struct {
 	*crashtest.Cluster
 	t        testing.TB
@@ -68,7 +68,7 @@ type testEnv struct {
 	reconciler *Reconciler
 }
 
-// newTestEnv has the schemas of the type converters: only scenarios in which other controllers write the same status need
+// newTestEnv uses the schemas of the type converters: only scenarios in which other controllers write the same status need
 // one.
 func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *testEnv {
 	w := &testEnv{
@@ -230,7 +230,7 @@ func (w *testEnv) says(condition string, status metav1.ConditionStatus, reason, 
 	}
 }
 
-// ready returns what is missing until the desired release is rolled out.
+// ready returns why the desired release is not rolled out yet.
 func (w *testEnv) ready(ctx context.Context) string {
 	v := w.hcp(ctx).Status.VersionStatus
 	if v == nil || len(v.History) == 0 || v.History[0].State != configv1.CompletedUpdate {

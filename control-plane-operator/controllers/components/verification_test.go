@@ -22,7 +22,7 @@ func (w *testEnv) verifies() bool {
 	return slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Args, func(arg string) bool { return strings.HasPrefix(arg, "--kubelet-certificate-authority=") })
 }
 
-// nodes sets what the hostedclusterresources controller reports.
+// nodes sets the report of the hostedclusterresources controller.
 func (w *testEnv) nodes(count int32, signed metav1.ConditionStatus) {
 	w.t.Helper()
 	hcp := w.hcp(w.t.Context())

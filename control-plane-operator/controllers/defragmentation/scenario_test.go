@@ -17,7 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// A cluster is an etcd of three members, whose databases shrink when they are defragmented.
+// A cluster is an etcd of three members. Their databases shrink when they are defragmented.
 type cluster struct {
 	members map[string]*clientv3.StatusResponse
 	down    string

@@ -203,7 +203,7 @@ func TestPauseStopsTheStages(t *testing.T) {
 	}
 }
 
-// scenario is a change of the key. The user's deletion takes what others have made.
+// scenario is a change of the key. The user's deletion removes the objects of others.
 func scenario(t testing.TB) *crashtest.Scenario {
 	w, _ := running(t)
 	w.want("two")
@@ -240,8 +240,7 @@ func (w *testEnv) deleted(ctx context.Context) bool {
 	return len(list.Items) == 0
 }
 
-// sweep deletes what is there without the controller: whatever else is left is
-// of its making.
+// sweep deletes the objects that exist without the controller: all remaining objects are the controller's.
 func (w *testEnv) sweep(ctx context.Context) error {
 	for _, obj := range []client.Object{&appsv1.Deployment{}, &corev1.Pod{}, &corev1.Secret{}} {
 		if err := w.Admin().DeleteAllOf(ctx, obj, client.InNamespace(namespace)); err != nil {

@@ -52,9 +52,9 @@ type testEnv struct {
 	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
-	// etcd has the encryption key of each Secret by name, or "".
+	// etcd maps the name of each Secret to its encryption key, or "".
 	etcd map[string]string
-	// refuses has the error for writes of a Secret by name.
+	// refuses maps the name of a Secret to the error for its writes.
 	refuses map[string]error
 	// lost lists the configurations without a key that etcd's data needs.
 	lost []string

@@ -17,7 +17,7 @@ import (
 
 const namespace = "clusters-demo"
 
-// pod has a finalizer, so that it exists after its deletion, as a pod does until its containers have stopped.
+// pod returns a pod with a finalizer, so that it exists after its deletion, as a pod does until its containers have stopped.
 func pod(name string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels, Finalizers: []string{"example.com/stopping"}}}
 }
@@ -65,8 +65,8 @@ func TestDeletedPodLosesTheLabelOfTheService(t *testing.T) {
 	}
 }
 
-// The new pod of a StatefulSet has the name of the former one, which a cache can still have. Without its label, no API server could connect
-// to it.
+// The new pod of a StatefulSet gets the name of the former one, which a cache can still contain. Without its label, no API server could
+// connect to it.
 func TestNewPodKeepsTheLabelWhenTheCacheIsOld(t *testing.T) {
 	labels := map[string]string{"app": names.Etcd, etcd.ConnectionsLabel: "true"}
 	w := crashtest.NewCluster(crashtest.Options{Scheme: clientgoscheme.Scheme, Kinds: []client.ObjectList{&corev1.PodList{}}})

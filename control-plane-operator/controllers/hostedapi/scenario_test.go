@@ -158,7 +158,7 @@ func TestTerminatingServerIsNotAnOutage(t *testing.T) {
 func TestUnreachableLoadBalancerIsReported(t *testing.T) {
 	w := deployed(t)
 	w.checkPaths()
-	balancer, err := net.Listen("tcp", "127.0.0.1:0") // accepts, but forwards nothing
+	balancer, err := net.Listen("tcp", "127.0.0.1:0") // accepts, but does not forward
 	w.must(err)
 	defer balancer.Close()
 	svc := w.publishAt(balancer.Addr())
@@ -174,7 +174,7 @@ func TestUnreachableLoadBalancerIsReported(t *testing.T) {
 	w.awaitCheck()
 	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
 
-	// A restarted operator keeps the condition until it has a result, and removes it when checks are disabled.
+	// A restarted operator keeps the condition until its first result, and removes it when checks are disabled.
 	w.checkPaths()
 	w.pass()
 	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")

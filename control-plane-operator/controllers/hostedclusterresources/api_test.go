@@ -268,7 +268,7 @@ func (a *apiServer) follow(name string) {
 	}
 }
 
-// anonymous returns what a client without credentials can read.
+// anonymous returns the status code for a client without credentials.
 func (a *apiServer) anonymous(path string) (code int) {
 	a.t.Helper()
 	transport, err := rest.TransportFor(&rest.Config{Host: a.host, TLSClientConfig: rest.TLSClientConfig{CAData: a.ca}})

@@ -28,7 +28,7 @@ import (
 
 const onDemandToken = "ondema"
 
-// instances are those of EC2 that run and have the tag of the cluster, by their IDs: the private names.
+// instances maps the IDs of running EC2 instances with the cluster's tag to their private names.
 type instances map[string]string
 
 func (i instances) DescribeInstances(_ context.Context, in *ec2.DescribeInstancesInput, _ ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error) {
@@ -43,7 +43,7 @@ func (i instances) DescribeInstances(_ context.Context, in *ec2.DescribeInstance
 	return out, nil
 }
 
-// onDemand gives the cluster nodes on demand, and what the hypershift-operator writes for them.
+// onDemand gives the cluster nodes on demand, and the objects that the hypershift-operator writes for them.
 func (w *testEnv) onDemand() {
 	w.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.Region = "us-east-1"
@@ -173,7 +173,7 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	}
 }
 
-// Without spec.autoNode, Karpenter drains and terminates its nodes: nothing sets the time after which it would not wait for pods.
+// Without spec.autoNode, Karpenter drains and terminates its nodes: no program sets the time after which it would not wait for pods.
 func TestRemovedAutoNodeDrainsItsNodes(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
@@ -232,7 +232,7 @@ func (a *apiServer) expectAutoNode(reason string) {
 	}
 }
 
-// claim is a NodeClaim whose instance Karpenter has launched.
+// claim returns a NodeClaim with an instance that Karpenter has launched.
 func (a *apiServer) claim(karpenter client.Client, name, id string) *unstructured.Unstructured {
 	a.t.Helper()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{

@@ -229,7 +229,7 @@ func TestCleanupDeletesCloudResources(t *testing.T) {
 	}
 }
 
-// The deletion of a cluster that has created nothing does not wait for permissions and policies. They follow while its
+// The deletion of a cluster without cloud resources does not wait for permissions and policies. They follow while its
 // machines are deleted.
 func TestEmptyClusterIsReportedInOneReconcile(t *testing.T) {
 	w := newTestEnv(t)
@@ -259,7 +259,7 @@ func TestEmptyClusterIsReportedInOneReconcile(t *testing.T) {
 	w.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer of Service default/late")
 }
 
-// Nothing waits for a controller that does not run. Its resources are listed with a reason.
+// The clean-up does not wait for a controller that does not run. Its resources are listed with a reason.
 func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
 	const lost = "nothing deletes load balancer alb.elb.amazonaws.com of Ingress default/shop, snapshot snap-1 of VolumeSnapshotContent content, volume vol-data of PersistentVolume data: the controllers do not run in the hosted cluster"
 	renewed := func(name string, ago time.Duration) func(*testEnv) {
@@ -314,7 +314,7 @@ func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
 	}
 }
 
-// The EBS CSI driver runs beside the control plane, and deletes volumes without a node.
+// The EBS CSI driver runs next to the control plane, and deletes volumes without a node.
 func TestCleanupAwaitsAControllerOutsideOfTheNodes(t *testing.T) {
 	w := inTheCloud(t)
 	service := &corev1.Service{}

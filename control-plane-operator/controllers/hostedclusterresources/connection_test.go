@@ -133,7 +133,7 @@ func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 	expect("False NodesUnreachable: no node responds: no agent available")
 	set(nil)
 	expect("True AsExpected: nodes respond")
-	// The monitor still runs, and reports nothing about a cluster without nodes.
+	// The monitor still runs, and makes no report about a cluster without nodes.
 	w.must(w.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
 	w.reconcileOnce()
 	w.expectCondition(hyperv1.DataPlaneConnectionAvailable, "Unknown NoNodes: the cluster has no nodes")

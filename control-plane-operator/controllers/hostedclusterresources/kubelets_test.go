@@ -29,7 +29,7 @@ func TestNodesWithSelfSignedCertificatesAreListed(t *testing.T) {
 	w.expectCondition(signed, "True AsExpected: the API server verifies the serving certificates of kubelets")
 }
 
-// serves sets the annotation that a node sets when its kubelet has a certificate.
+// serves sets the annotation that a node sets when its kubelet has received a certificate.
 func (w *testEnv) serves(name string) {
 	w.t.Helper()
 	node := &corev1.Node{}

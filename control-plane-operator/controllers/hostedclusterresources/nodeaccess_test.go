@@ -38,7 +38,7 @@ func (w *testEnv) publishTunnels() {
 	w.Create(w.t, internal)
 }
 
-// setAccess changes the access mode. served is the one that the hostedcontrolplane controller has recorded.
+// setAccess changes the access mode. served is the mode that the hostedcontrolplane controller has recorded.
 func (w *testEnv) setAccess(mode, served hyperv1.AWSEndpointAccessType) {
 	w.t.Helper()
 	w.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
@@ -50,7 +50,7 @@ func (w *testEnv) serve(mode hyperv1.AWSEndpointAccessType) {
 	w.status(func(s *hyperv1.HostedControlPlaneStatus) { s.ServedEndpointAccess = mode })
 }
 
-// machine creates a Machine whose node uses a URL. The node reports nothing if url is empty; there is no node if name is.
+// machine creates a Machine with a node that uses a URL. The node makes no report if url is empty; there is no node if node is empty.
 func (w *testEnv) machine(name, node, url string) *clusterv1.Machine {
 	w.t.Helper()
 	m := requesttest.Joined(requesttest.Waiting(name, name, node), node)
@@ -213,7 +213,7 @@ func TestNodesWaitForTheNewAddress(t *testing.T) {
 	w.expectAccess(hyperv1.PublicAndPrivate, privateTunnel, behind+publicURL+"; waiting for machines a")
 }
 
-// The operator of before has recorded nothing, and its nodes report nothing: their mode has not changed.
+// An operator of an earlier version has recorded no path, and its nodes make no report: their mode has not changed.
 func TestAnUpgradeOfTheOperatorWaitsForNoMachine(t *testing.T) {
 	w := newTestEnv(t)
 	w.reconcileAll()

@@ -66,7 +66,7 @@ func TestPodNetworkFollowsTheRelease(t *testing.T) {
 	w.reconcileOnce()
 	w.expectPodNetwork("registry/flannel:2", "True AsExpected: ")
 	w.must(w.hosted.Admin().Delete(t.Context(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: podnetwork.Image}}))
-	w.start() // a new process, which has observed nothing
+	w.start() // a new process, without observations
 	w.reconcileOnce()
 	w.expectPodNetwork("registry/flannel:2", "True AsExpected: ")
 }

@@ -122,7 +122,7 @@ func TestInvalidTokensAreNotCopied(t *testing.T) {
 	}
 }
 
-// Without drift nothing is written.
+// Without drift there is no write.
 func TestDriftIsRepaired(t *testing.T) {
 	w := newTestEnv(t)
 	w.reconcileAll()

@@ -176,7 +176,7 @@ func secret(name string, kind corev1.SecretType, data map[string][]byte) *corev1
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: kind, Data: data}
 }
 
-// kubeletServingCA has the authorities of the serving certificates of kubelets.
+// kubeletServingCA returns the ConfigMap with the authorities of kubelet serving certificates.
 func kubeletServingCA(authorities string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletServingCA}, Data: map[string]string{pki.TrustKey: authorities}}
 }

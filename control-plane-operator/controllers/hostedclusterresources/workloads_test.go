@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// metricsAPI reads the APIService of metrics-server, and returns nil if there is none.
+// metricsAPI reads the APIService of metrics-server, and returns nil if it does not exist.
 func metricsAPI(t *testing.T, c client.Client) *unstructured.Unstructured {
 	t.Helper()
 	service := &unstructured.Unstructured{}
@@ -121,7 +121,7 @@ func TestPodIdentityWebhookIsRegistered(t *testing.T) {
 	}
 	a.must(master.Create(t.Context(), pod))
 
-	// The user of the webhook reads ServiceAccounts, and nothing else.
+	// The user of the webhook reads only ServiceAccounts.
 	webhook := a.client(a.as(names.PodIdentityWebhookUser))
 	if !a.may(webhook, "watch", "", "serviceaccounts", "") || a.may(webhook, "create", "", "serviceaccounts/token", "default") || a.may(webhook, "get", "", "secrets", "default") {
 		t.Error("the permissions of the webhook are wrong")

@@ -104,7 +104,7 @@ func (w *testEnv) exposed() []string {
 	return out
 }
 
-// becoming is what exists while nodes of one access mode may not follow the other one yet: all of both, except for the names
+// becoming lists the objects that exist while nodes of one access mode may not follow the other one yet: all of both, except for the names
 // of public clients, which stay public.
 func becoming(from, to hyperv1.AWSEndpointAccessType, api hyperv1.PublishingStrategyType) []string {
 	const internal, public = "konnectivity-server.apps.demo.hypershift.local: served internal", "konnectivity.demo.example.com: served"
@@ -122,7 +122,7 @@ func becoming(from, to hyperv1.AWSEndpointAccessType, api hyperv1.PublishingStra
 	return slices.Sorted(slices.Values(out))
 }
 
-// path is that of the nodes of an access mode.
+// path returns the nodes' path in an access mode.
 func path(mode hyperv1.AWSEndpointAccessType) hyperv1.AWSEndpointAccessType {
 	if mode.Has(hyperv1.Private) {
 		return hyperv1.Private
@@ -166,7 +166,7 @@ func TestAccessModes(t *testing.T) {
 	}
 }
 
-// OpenShift has a router: a load balancer of our own would be useless.
+// OpenShift runs a router: a load balancer of our own would be useless.
 func TestManagementClusterWithItsOwnRouter(t *testing.T) {
 	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
 	w.servesRoutes = true
@@ -333,7 +333,7 @@ func TestRoutesAreAdmitted(t *testing.T) {
 	}
 }
 
-// The path that the mode of a moment ago had may be that of a machine that was started meanwhile.
+// A machine that was started meanwhile may use the path of the previous mode.
 func TestASecondChangeOfTheAccessModeKeepsThePathOfTheFirst(t *testing.T) {
 	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.Route))
 	w.settle()
@@ -350,7 +350,7 @@ func TestASecondChangeOfTheAccessModeKeepsThePathOfTheFirst(t *testing.T) {
 	}
 	w.nodesUse(hyperv1.PublicAndPrivate)
 	set(hyperv1.PublicAndPrivate)
-	w.nodesUse(hyperv1.Public) // of a cluster whose nodes do not follow
+	w.nodesUse(hyperv1.Public) // of a cluster with nodes that do not follow
 	set(hyperv1.Private)
 	if got := w.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
 		t.Errorf("%s is served, and nodes use the public address", got)

@@ -100,7 +100,8 @@ func TestPublishingStrategies(t *testing.T) {
 	}
 }
 
-// A Route of konnectivity without a host name would need a record in DNS. The load balancer of the API server has a name, and serves it, too.
+// A Route of konnectivity without a host name would need a record in DNS. The API server's load balancer is known by a name, and serves it,
+// too.
 func TestTunnelsUseTheLoadBalancerOfTheAPIServer(t *testing.T) {
 	for name, host := range map[string]string{"": "a-kube-apiserver-0123456789abcdef.elb.us-east-1.amazonaws.com", "api.example.com": "api.example.com"} {
 		hcp := onNone(byBalancer(name), byRoute(""))

@@ -58,7 +58,7 @@ type testEnv struct {
 	health *reconcile.Part[*hyperv1.HostedControlPlane]
 }
 
-// newTestEnv has the schemas of the type converters: only scenarios in which other controllers write the same status need
+// newTestEnv uses the schemas of the type converters: only scenarios in which other controllers write the same status need
 // one.
 func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *testEnv {
 	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
@@ -77,7 +77,7 @@ func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...man
 	return w
 }
 
-// controlPlane has the access mode, and publishes its API by a load balancer or a Route.
+// controlPlane returns a control plane with the access mode that publishes its API by a load balancer or a Route.
 func controlPlane(mode hyperv1.AWSEndpointAccessType, api hyperv1.PublishingStrategyType) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},

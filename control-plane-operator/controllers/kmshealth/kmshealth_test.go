@@ -39,7 +39,7 @@ var scheme = testenv.Scheme()
 
 // keys is AWS KMS with one key.
 type keys struct {
-	// refuses says by operation what AWS answers.
+	// refuses maps an operation to the error that AWS returns.
 	refuses map[string]error
 	calls   int
 }
@@ -129,7 +129,7 @@ func (w *world) start() func(context.Context) error {
 	}
 }
 
-// says is the condition in a line, or that there is none.
+// says returns the condition in a line, or that it is absent.
 func (w *world) says() string {
 	w.T.Helper()
 	w.Must(w.start()(w.T.Context()))
@@ -182,7 +182,7 @@ func (w *world) change(edit func(*hyperv1.AWSKMSSpec)) {
 	w.Must(w.Admin().Update(w.T.Context(), hcp))
 }
 
-// A key of the cluster's own is nothing that AWS could be asked about.
+// AWS cannot check a key of the cluster's own.
 func TestNothingIsSaidOfWhatIsNotThere(t *testing.T) {
 	w := newWorld(t)
 	w.says()

@@ -85,7 +85,7 @@ func (w *testEnv) pass(ctx context.Context) error {
 	return w.RecordResult(result, err)
 }
 
-// after lets time pass, and reconciles whenever the controller asked for it.
+// after lets time pass, and reconciles whenever the controller requested it.
 func (w *testEnv) after(d time.Duration) {
 	w.T.Helper()
 	for d >= 0 {
@@ -108,7 +108,7 @@ func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	return hcp
 }
 
-// machine adds one whose instance was started now.
+// machine adds a machine with an instance that was started now.
 func (w *testEnv) machine(name string, i fakeaws.Instance) {
 	w.T.Helper()
 	if i.ID = "i-" + name; i.State != "none" {

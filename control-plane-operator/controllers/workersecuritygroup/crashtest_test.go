@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// generated is what AWS makes up: two runs do not share it.
+// generated matches values that AWS generates: two runs do not share them.
 var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
 
 func (w *testEnv) scenario() *crashtest.Scenario {
@@ -35,7 +35,7 @@ func (w *testEnv) scenario() *crashtest.Scenario {
 
 func quickAWS(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
-// slowAWS lists what is new only after a while.
+// slowAWS lists new resources only after a while.
 func slowAWS(t testing.TB) *crashtest.Scenario {
 	w := newTestEnv(t)
 	d := fakeaws.UsualDelays

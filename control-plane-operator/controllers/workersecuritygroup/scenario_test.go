@@ -50,12 +50,11 @@ func TestSecurityGroupIsCreatedOnce(t *testing.T) {
 	}
 }
 
-// What is changed in AWS is repaired at the next resync;
-// what load balancers need is not theirs to lose.
+// Changes in AWS are repaired at the next resync; the rules of load balancers stay.
 func TestDrift(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*testEnv, *string)
-		stays string // of what was done, if it is to stay
+		stays string // the part of the change that is to stay, if any
 	}{
 		"the group loses a tag": {spoil: func(w *testEnv, id *string) {
 			w.try(w.customerEC2().DeleteTags(t.Context(), &ec2.DeleteTagsInput{Resources: []string{*id}, Tags: []types.Tag{{Key: aws.String("team")}}}))
@@ -110,7 +109,7 @@ func open(port int32, network, description string) types.IpPermission {
 	return types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: &port, ToPort: &port, IpRanges: []types.IpRange{{CidrIp: &network, Description: &description}}}
 }
 
-// A change of the cluster reaches the group without a look: what it was like is known.
+// A change of the cluster reaches the group without a read: its former state is known.
 func TestChangesOfTheClusterReachTheGroup(t *testing.T) {
 	w := newTestEnv(t)
 	w.runPasses(1)
@@ -133,8 +132,7 @@ func TestChangesOfTheClusterReachTheGroup(t *testing.T) {
 	}
 }
 
-// What a day at rest costs: one look every three quarters of an hour, and none
-// where another controller lists them.
+// The calls of a day at rest: one read every three quarters of an hour, and none where another controller lists the groups.
 func TestCallsAtRest(t *testing.T) {
 	w := newTestEnv(t)
 	w.runPasses(1)

@@ -147,7 +147,7 @@ func (w *testEnv) published() string {
 	return (&scope{hcp: w.hcp(w.T.Context())}).published()
 }
 
-// group is what AWS has of the group, one line for each rule, or nothing.
+// group returns the group in AWS, one line for each rule, or nil.
 func (w *testEnv) group() []string {
 	var out []string
 	for _, line := range strings.Split(w.AWS.Snapshot(), "\n") {
@@ -175,7 +175,7 @@ func (w *testEnv) calls() (total int, what map[string]int) {
 // customerEC2 is a client of others: its calls are not the controller's.
 func (w *testEnv) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(region, "admin")) }
 
-// try takes what an SDK call returns and fails the test if it is an error.
+// try takes the results of an SDK call and fails the test on an error.
 func (w *testEnv) try(_ any, err error) {
 	w.T.Helper()
 	w.Must(err)

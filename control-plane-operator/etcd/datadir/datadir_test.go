@@ -29,7 +29,7 @@ func TestHasLog(t *testing.T) {
 	}
 }
 
-// A file in place of a directory fails for every user. An I/O error of the disk has the same effect.
+// A file in place of a directory fails for every user. An I/O error of the disk leads to the same effect.
 func TestUnreadableDirectoryIsNotEmpty(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "member"), 0o700), os.WriteFile(filepath.Join(dir, "member", "wal"), nil, 0o600)); err != nil {

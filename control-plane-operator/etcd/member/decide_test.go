@@ -211,7 +211,7 @@ func TestMemberWithoutDataDoesNotStartASecondCluster(t *testing.T) {
 	}
 }
 
-// The status of the pod has the reason, after a time in which other members may return.
+// The status of the pod contains the reason, after a time in which other members may return.
 func TestMemberThatLostItsDataExitsWithTheReason(t *testing.T) {
 	m := newMember(t)
 	write(t, m.Disk.StateFile, "true")

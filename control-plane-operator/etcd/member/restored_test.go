@@ -24,7 +24,7 @@ import (
 // tokenOfEmpty is etcd's default cluster token, which a cluster that was not restored has in these tests.
 const tokenOfEmpty = "etcd-cluster"
 
-// A pod is a member whose etcd runs on loopback, with its init containers.
+// A pod is a member with an etcd on loopback, and with its init containers.
 type pod struct {
 	*Member
 	etcd     *etcdserver.Server
@@ -97,7 +97,7 @@ func (p *pod) finds(t *testing.T, other *pod) {
 	p.Dial = func(context.Context) (API, error) { return etcdserver.Connect(t, other.etcd), nil }
 }
 
-// saved is a snapshot of an etcd that has a key with the value.
+// saved returns a snapshot of an etcd that contains a key with the value.
 func saved(t *testing.T, value string) string {
 	t.Helper()
 	before := etcdserver.New(t, "before")
@@ -192,7 +192,7 @@ func TestLateMemberOfARestoredClusterJoins(t *testing.T) {
 	}
 }
 
-// etcd accepts an empty member of the same cluster, whose reads are empty. The ID of a restored cluster depends on its
+// etcd accepts an empty member of the same cluster, and the reads of this member are empty. The ID of a restored cluster depends on its
 // snapshot.
 func TestRestoredClusterRejectsAnEmptyMember(t *testing.T) {
 	pods := podsOf(t, serve(t, serving(saved(t, "value"))))

@@ -229,7 +229,7 @@ func TestTooLargeSnapshotIsRejected(t *testing.T) {
 	}
 }
 
-// The server does not send the size. What is beyond the limit is not written to the disk.
+// The server does not send the size. Data beyond the limit is not written to the disk.
 func TestDownloadEndsAtTheLimit(t *testing.T) {
 	const total = 64 << 20
 	s := newShop(t)

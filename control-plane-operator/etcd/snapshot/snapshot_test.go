@@ -37,7 +37,7 @@ func TestClusterIsRestoredFromASnapshot(t *testing.T) {
 	}
 }
 
-// A member that has lost the others is not ready, but has the data.
+// A member that has lost the others is not ready, but holds the data.
 func TestSnapshotOfTheLastMember(t *testing.T) {
 	last, other := etcdserver.New(t, "last"), etcdserver.New(t, "other")
 	for _, m := range []*etcdserver.Server{last, other} {

@@ -50,7 +50,7 @@ func (r *reviewer) Create(_ context.Context, review *authorizationv1.SubjectAcce
 	return review, nil
 }
 
-// environment is a server with the clusters team-a/demo and team-b/other, behind an API server with a front proxy certificate.
+// environment is a server with the clusters team-a/demo and team-b/other. An API server with a front proxy certificate calls it.
 type environment struct {
 	*Server
 	t        *testing.T
@@ -137,7 +137,7 @@ func (e *environment) signer(name string) *pki.Signer {
 	return signer
 }
 
-// cluster returns a HostedCluster and what its control plane has.
+// cluster returns a HostedCluster and the objects of its control plane.
 func (e *environment) cluster(key client.ObjectKey) []client.Object {
 	e.t.Helper()
 	signer := e.signer(names.ClientSigner)
@@ -181,7 +181,7 @@ func (e *environment) front(signer *pki.Signer, name string) *http.Transport {
 // call makes a request as the API server does for a user.
 func (e *environment) call(transport http.RoundTripper, user, method, path, body string, header http.Header) (int, []byte) {
 	e.t.Helper()
-	// The test server has an address, and the certificate a name.
+	// The URL of the test server contains an address, and the certificate a name.
 	r, err := http.NewRequestWithContext(e.t.Context(), method, strings.Replace(e.server.URL, "http://", "https://", 1)+path, strings.NewReader(body))
 	e.must(err)
 	r.Header = header.Clone()
@@ -199,7 +199,7 @@ func (e *environment) call(transport http.RoundTripper, user, method, path, body
 	return response.StatusCode, text
 }
 
-// request asks for a kubeconfig.
+// request requests a kubeconfig.
 func (e *environment) request(user, namespace, name string, subresource accessv1alpha1.Subresource, body string) (int, *accessv1alpha1.KubeconfigRequest, string) {
 	e.t.Helper()
 	code, text := e.call(e.front(e.proxies, "front-proxy-client"), user, http.MethodPost, accessv1alpha1.Path(namespace, name, subresource), body, nil)

@@ -34,7 +34,7 @@ contexts: [{name: admin, context: {cluster: demo, user: admin}}]
 current-context: admin
 `
 
-// fixture is a control plane whose nodes can be described.
+// fixture returns a control plane with the facts that describe its nodes.
 func fixture(t *testing.T) (*crashtest.Cluster, Cluster) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{hyperv1.AddToScheme, corev1.AddToScheme} {
@@ -79,7 +79,7 @@ func TestTheTokenChangesOnlyWithTheInputs(t *testing.T) {
 	w, c := fixture(t)
 	secret := func() map[string][]byte {
 		t.Helper()
-		// Each reconcile is that of a new process.
+		// Each reconcile runs in a new process.
 		writer := Writer{Reader: w.Client(), Applier: apply.New(w.Client(), w.Client().Scheme(), names.HypershiftOperator), Random: rand.Reader, Releases: fakerelease.New()}
 		if err := writer.Ensure(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestTheTokenChangesOnlyWithTheInputs(t *testing.T) {
 	if !strings.Contains(node.Server, "api.demo.hypershift.local") {
 		t.Errorf("the user data lacks the address of the endpoint: %+v", node)
 	}
-	// Nothing would remove another taint. Karpenter would then create one node after the other, because its pods stay pending.
+	// No program would remove another taint. Karpenter would then create one node after the other, because its pods stay pending.
 	if len(node.Taints) != 1 || node.Taints[0].Key != names.KarpenterTaint {
 		t.Errorf("a node registers with the taints %v, want the one that Karpenter removes", node.Taints)
 	}

@@ -117,7 +117,7 @@ func TestControlPlanesRunWhereTheirImagesDo(t *testing.T) {
 	}
 }
 
-// skipped are the annotations of a user who skips the checks.
+// skipped returns the annotation by which a user skips the checks.
 func skipped() map[string]string {
 	return map[string]string{hyperv1.SkipReleaseImageValidationAnnotation: "true"}
 }

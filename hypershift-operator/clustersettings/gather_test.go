@@ -21,7 +21,7 @@ import (
 
 const namespace = "clusters-demo"
 
-// proxyCA is the name of a copy that nothing else knows.
+// proxyCA is the name of a copy that no other code knows.
 const proxyCA = "copied-proxy-ca"
 
 func controlPlane() *hyperv1.HostedControlPlane {

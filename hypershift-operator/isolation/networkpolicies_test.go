@@ -25,8 +25,8 @@ import (
 
 var plane = controlplane.Namespace{Name: "clusters-demo", Cluster: client.ObjectKey{Namespace: "clusters", Name: "demo"}}
 
-// management is a cluster whose API server has an endpoint in each family, a
-// Service and a public address, and whose administrator blocks its networks.
+// management is a cluster with an API server with an endpoint in each family, a Service and a public address. Its administrator blocks its
+// networks.
 var management = ManagementCluster{
 	API: []netip.AddrPort{
 		netip.MustParseAddrPort("10.9.0.1:6443"), netip.MustParseAddrPort("[fd09::1]:6443"),
@@ -155,7 +155,7 @@ func TestAPodThatIsNotLabelledTrueDoesNotReachTheManagementCluster(t *testing.T)
 	}
 }
 
-// Every program of the namespace that has a token is labelled, whatever the user's
+// Every program of the namespace with a token is labelled, whatever the user's
 // labels are.
 func TestProgramsWithATokenReachTheManagementCluster(t *testing.T) {
 	objs, err := component.Render(controlplaneoperator.Component, &controlplane.Target{

@@ -48,7 +48,7 @@ func TestACluster(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		hc   *hyperv1.HostedCluster
-		want map[string]any // by metric; nil says that there is none
+		want map[string]any // by metric; nil for an absent metric
 	}{
 		"one that nobody has looked at waits for everything, and its credentials are unknown": {
 			hc:   cluster("demo"),
@@ -265,7 +265,7 @@ func TestWhatIsWrongIsCounted(t *testing.T) {
 func TestTransitions(t *testing.T) {
 	const metric = "hypershift_hosted_cluster_transition_seconds"
 	w := newTestEnv(t)
-	// What the operator finds when it begins to lead is the business of who led before.
+	// States from before the operator begins to lead are not measured: the former leader has measured them.
 	w.clusters = append(w.clusters,
 		cluster("old", released(completed("1.36.3")), says(hyperv1.EtcdAvailable, metav1.ConditionFalse, ago(time.Second))),
 		cluster("begun", says(hyperv1.InfrastructureReady, metav1.ConditionTrue, ago(10*time.Minute))),

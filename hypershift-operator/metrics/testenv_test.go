@@ -111,8 +111,7 @@ func (w *testEnv) lead() (stop func()) {
 	return stop
 }
 
-// samples are what a scrape finds of a metric: values by labels, "a=x,b=y". A
-// histogram has how many were observed and how long they took together.
+// samples returns a metric's samples of a scrape: values by labels, "a=x,b=y". A histogram counts observations and sums their durations.
 func (w *testEnv) samples(metric string) map[string]any {
 	w.Helper()
 	families, err := w.registry.Gather()
@@ -139,7 +138,7 @@ func (w *testEnv) samples(metric string) map[string]any {
 	return found
 }
 
-// expect says all that a metric must have, and nothing else.
+// expect compares all samples of a metric.
 func (w *testEnv) expect(metric string, want map[string]any) {
 	w.Helper()
 	if got := w.samples(metric); !maps.Equal(got, want) {
@@ -147,7 +146,7 @@ func (w *testEnv) expect(metric string, want map[string]any) {
 	}
 }
 
-// cluster is one that was created a quarter of an hour ago.
+// cluster returns a cluster that was created a quarter of an hour ago.
 func cluster(name string, change ...func(*hyperv1.HostedCluster)) *hyperv1.HostedCluster {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name, UID: types.UID(name), CreationTimestamp: ago(15 * time.Minute)}}
 	hc.Spec.ClusterID = "id-of-" + name

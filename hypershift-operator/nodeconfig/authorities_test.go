@@ -26,7 +26,7 @@ type follower struct {
 	t      *testing.T
 	root   string // the directory that is / to the script
 	server *httptest.Server
-	// signer signs what the ConfigMap has.
+	// signer signs the content of the ConfigMap.
 	signer *pki.Signer
 	// path is where the script finds programs.
 	path string
@@ -88,7 +88,7 @@ func (f *follower) serve(by *pki.Signer) {
 		f.t.Fatal(err)
 	}
 	f.server = httptest.NewUnstartedServer(f)
-	f.server.Config.ErrorLog = log.New(io.Discard, "", 0) // who does not believe it hangs up
+	f.server.Config.ErrorLog = log.New(io.Discard, "", 0) // a client that does not trust it hangs up
 	f.server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}
 	f.server.StartTLS()
 	f.t.Cleanup(f.server.Close)
@@ -149,7 +149,7 @@ func (f *follower) read(path string) string {
 	return string(text)
 }
 
-// sign is what the operator does with what it publishes.
+// sign signs the published ConfigMap, as the operator does.
 func (f *follower) sign() {
 	f.t.Helper()
 	signature, err := f.signer.Current.Sign([]byte(names.SignedAuthorities(f.published)))
@@ -166,7 +166,7 @@ func (f *follower) sign() {
 	}
 }
 
-// follow is one run of the unit for what the operator has published, and returns its log.
+// follow runs the unit once for the published ConfigMap, and returns its log.
 func (f *follower) follow() (string, error) {
 	f.t.Helper()
 	f.sign()
@@ -240,7 +240,7 @@ func TestAnotherClientCADoesNotRestartTheKubelet(t *testing.T) {
 	}
 }
 
-// Nothing that the ConfigMap may have costs the node its server.
+// No content of the ConfigMap costs the node its server.
 func TestANodeKeepsItsAuthoritiesIfTheNewOnesCannotBeUsed(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	for sentence, c := range map[string]struct{ key, text, want string }{
@@ -269,7 +269,7 @@ func TestANodeKeepsItsAuthoritiesIfTheNewOnesCannotBeUsed(t *testing.T) {
 	}
 }
 
-// Roles that write ConfigMaps in kube-public are given to people who may not be root on every node.
+// Roles that write ConfigMaps in kube-public are given to people without root permissions on every node.
 func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 	root, clients := newSigner(t, "root-ca"), newSigner(t, "clients")
 	theirs := string(newSigner(t, "clients").Trust())
@@ -306,7 +306,7 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 			f.sign()
 		}},
 		"an older one": {want: "older than those of the node", how: func(f *follower) {
-			f.published[names.KubeletClientAuthorities] += theirs // whose key is known to somebody by now
+			f.published[names.KubeletClientAuthorities] += theirs // the key of these authorities may be known to others by now
 			f.published[names.AuthoritiesSerial] = "6"
 			f.sign()
 		}},
@@ -344,7 +344,7 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 	}
 }
 
-// An operator of before signs nothing. Its nodes change nothing, and report what they have.
+// An operator of an earlier version does not sign. Its nodes make no change, and report their authorities.
 func TestANodeWithoutSignedBundleReportsItsAuthorities(t *testing.T) {
 	f := newFollower(t, newSigner(t, "root-ca"))
 	delete(f.published, names.AuthoritiesSerial)
@@ -366,7 +366,7 @@ func TestANodeReportsThatItsServingCertificateIsSigned(t *testing.T) {
 	}
 }
 
-// A machine that loses power between the file and the kubelet starts one that has read the file.
+// A machine that loses power between the file and the kubelet starts a kubelet that has read the file.
 func TestAFailedKubeletRestartIsRetried(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	f := newFollower(t, root)

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// kubeconfig is what a kubelet writes when it has joined.
+// kubeconfig is the kubeconfig that a kubelet writes when it has joined.
 const kubeconfig = `apiVersion: v1
 clusters:
 - cluster:
@@ -172,7 +172,7 @@ func TestANodeKeepsItsAddressIfTheNewOneCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A machine that loses power after it has written the file starts with it. One that could not restart its kubelet tries again.
+// A machine that loses power after it has written the file starts with it. A machine that could not restart its kubelet tries again.
 func TestAFailedRestartAfterAChangeOfTheAddressIsRetried(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	f, second := newMover(t, root, root)

@@ -29,7 +29,7 @@ var images = map[string]func(*nodeconfig.Inputs){
 	"ubuntu-debian-al2023": func(in *nodeconfig.Inputs) { in.Format, in.Programs = hyperv1.UserDataFormatCloudConfig, programs() },
 }
 
-// programs are those of a release.
+// programs returns the programs of a release.
 func programs() *hyperv1.NodePrograms {
 	return &hyperv1.NodePrograms{
 		Digest:       "sha256:" + strings.Repeat("a", 64),
@@ -106,7 +106,7 @@ func TestBothFormatsMakeTheSameNode(t *testing.T) {
 	}
 }
 
-// A file that is not text, and one that follows the creation of its owner.
+// A file that is not text, and a file that follows the creation of its owner.
 func TestFilesOfUsersReachAMachineWithCloudInit(t *testing.T) {
 	c := parse(t, `{"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","spec":{"config":{"ignition":{"version":"3.4.0"},
 		"passwd":{"users":[{"name":"ops","sshAuthorizedKeys":["ssh-ed25519 BBBB ops"],"groups":["adm"]}]},
@@ -162,7 +162,7 @@ func TestWhatCloudInitCannotApplyIsNamed(t *testing.T) {
 	}
 }
 
-// EC2 measures the compressed text: repetitions cost nothing.
+// EC2 measures the compressed text: repetitions take no space.
 func TestTheLimitIsThatOfTheCompressedText(t *testing.T) {
 	in := inFormat(inputs(), hyperv1.UserDataFormatCloudConfig)
 	in.Cluster.TrustBundle.Text = strings.Repeat("a", 1<<20)

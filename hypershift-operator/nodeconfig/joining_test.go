@@ -41,7 +41,7 @@ func newJoiner(t *testing.T, trusted, signer *pki.Signer, statuses ...int) *join
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(j)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // who does not trust it hangs up
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // a client that does not trust it hangs up
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -61,7 +61,7 @@ func (j *joiner) join(limit time.Duration) string {
 		script = strings.ReplaceAll(script, dir, j.root+dir)
 	}
 	script = strings.Replace(script, "console=/dev/console interval=30", "console="+j.root+"/console interval=0.01", 1)
-	script = strings.Replace(script, `>$console`, `>>$console`, 1) // a file has a beginning, unlike a terminal
+	script = strings.Replace(script, `>$console`, `>>$console`, 1) // a file is truncated, unlike a terminal
 	ctx, cancel := context.WithTimeout(j.t.Context(), limit)
 	defer cancel()
 	run := exec.CommandContext(ctx, "sh", "-c", script)
@@ -115,7 +115,7 @@ func TestAMachineReportsThatItDoesNotReachTheAPIServer(t *testing.T) {
 	}
 }
 
-// Before the kubelet runs, the cause is elsewhere, and what reports it has the last line of the console.
+// Before the kubelet runs, the cause is elsewhere, and its report is the last line of the console.
 func TestAMachineWithoutAKubeletIsSilent(t *testing.T) {
 	ca := newSigner(t, "root-ca")
 	j := newJoiner(t, ca, ca)

@@ -27,7 +27,7 @@ func machine() nodeconfig.Machine {
 	}
 }
 
-// inputs are those of a small cluster.
+// inputs returns the inputs of a small cluster.
 func inputs() nodeconfig.Inputs {
 	return nodeconfig.Inputs{Cluster: nodeconfig.ClusterSettings{ServiceNetworks: []string{"172.31.0.0/16"}}}
 }
@@ -138,7 +138,7 @@ tlsCipherSuites:
 	}
 }
 
-// Who vouches for servers must not vouch for those who may look into every pod.
+// An authority of servers must not sign for clients that may read every pod.
 func TestTheKubeletVerifiesItsClientsWithACAOfTheirOwn(t *testing.T) {
 	m := machine()
 	node := read(t, inputs(), m)

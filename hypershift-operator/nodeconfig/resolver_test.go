@@ -21,7 +21,7 @@ const (
 	stubContent = "# the stub\nnameserver 127.0.0.53\noptions edns0 trust-ad\nsearch ec2.internal\n"
 )
 
-// newResolvedNode is a machine whose resolvectl prints these lines; without any, systemd-resolved does not run.
+// newResolvedNode returns a machine with a resolvectl that prints these lines; without any, systemd-resolved does not run.
 func newResolvedNode(t *testing.T, dns string) *resolvedNode {
 	n := &resolvedNode{t: t, root: t.TempDir()}
 	active := "exit 0"
@@ -82,7 +82,7 @@ func TestThePrivateZoneIsRoutedToTheServersOfTheNetwork(t *testing.T) {
 			if c.want != "" {
 				restarts = "try-restart systemd-resolved.service\n"
 			}
-			for range 2 { // the second run changes nothing
+			for range 2 { // the second run makes no change
 				n.run(script)
 				if got := n.read(dropInFile); got != c.want {
 					t.Errorf("the settings are %q, want %q", got, c.want)

@@ -85,7 +85,7 @@ func TestDeploymentProblem(t *testing.T) {
 	}
 }
 
-// A new Deployment is reconciled several times before it has a pod.
+// A new Deployment is reconciled several times before its first pod exists.
 func TestPodsAreReadOnlyIfThereAreSome(t *testing.T) {
 	reads := 0
 	pods := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{

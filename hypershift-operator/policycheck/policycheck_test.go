@@ -237,7 +237,7 @@ func TestWhatLeavesThePodIsTriedWhereAPolicyForbidsIt(t *testing.T) {
 	}
 }
 
-// A thousand control planes cost what three cost.
+// A thousand control planes cost as much as three.
 func TestAHandfulOfControlPlanesIsTried(t *testing.T) {
 	var objs []client.Object
 	for i := range 50 {

@@ -25,7 +25,7 @@ func asUser(user string) string { return strings.Replace(someKubeconfig, "token:
 func certificate(until time.Time, hosts ...string) (cert, key []byte) {
 	must := func(err error) {
 		if err != nil {
-			panic(err) // there is nothing outside that could go wrong
+			panic(err) // the input is constant
 		}
 	}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

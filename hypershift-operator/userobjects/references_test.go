@@ -43,7 +43,7 @@ func TestEveryReferenceIsListed(t *testing.T) {
 	}
 }
 
-// fill sets the name of each reference below v, and makes what leads to it.
+// fill sets the name of each reference below v, and creates the objects on its path.
 func fill(v reflect.Value, path string, name func(path string) string) {
 	switch v.Interface().(type) {
 	case configv1.SecretNameReference, configv1.ConfigMapNameReference, corev1.LocalObjectReference:

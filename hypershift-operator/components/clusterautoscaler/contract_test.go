@@ -25,7 +25,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
-// The service account may do on a real API server what the provider clusterapi of the cluster autoscaler does, and nothing else.
+// On a real API server, the service account may make the calls of the cluster autoscaler's provider clusterapi, and no others.
 func TestContractOnARealAPIServer(t *testing.T) {
 	t.Parallel()
 	scheme := runtime.NewScheme()

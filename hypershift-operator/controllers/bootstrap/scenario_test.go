@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// started is a test environment in which Cluster API has said whose the NodeBootstrap is, and the controller has had one pass.
+// started returns a test environment in which Cluster API has set the owner of the NodeBootstrap, after one pass of the controller.
 func started(t *testing.T) (*testEnv, func(context.Context) error) {
 	t.Helper()
 	w := newTestEnv(t)

@@ -52,7 +52,7 @@ type testEnv struct {
 	clock *clocktesting.FakeClock
 	// joins lets the machine become a node once it has user data.
 	joins bool
-	// answer is what the last pass has answered.
+	// answer is the result of the last pass.
 	answer ctrl.Result
 	// blind hides Secrets from the controller's cache.
 	blind bool
@@ -124,7 +124,7 @@ func storedInputs() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: configName}, Data: data}
 }
 
-// sshKey and trustBundle are copies of what the user has written.
+// sshKey and trustBundle return copies of the user's objects.
 func sshKey() client.Object {
 	s := secret(names.SSHKey, "id_rsa.pub", "# mine\nssh-ed25519 AAAA me\n")
 	s.Annotations = copiedFrom("my-key")
@@ -143,7 +143,7 @@ func trustBundle() *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.UserCABundle, Annotations: copiedFrom("my-bundle")}, Data: map[string]string{"ca-bundle.crt": "more\n"}}
 }
 
-// clientAuthority is what the control-plane-operator says of the API server as a client.
+// clientAuthority returns the control-plane-operator's ConfigMap about the API server as a client.
 func clientAuthority() *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletClientCA}, Data: map[string]string{"ca.crt": "clients\n"}}
 }
@@ -180,7 +180,7 @@ func (w *testEnv) start() func(context.Context) error {
 	}
 }
 
-// cached is what the controller reads through.
+// cached is the client of the controller.
 type cached struct {
 	client.Client
 	w *testEnv
@@ -193,7 +193,7 @@ func (c cached) List(ctx context.Context, list client.ObjectList, opts ...client
 	return c.Client.List(ctx, list, opts...)
 }
 
-// clusterAPI does what Cluster API and the machine do.
+// clusterAPI acts for Cluster API and for the machine.
 func (w *testEnv) clusterAPI(ctx context.Context) error {
 	c := w.Admin()
 	m, nb := &clusterv1.Machine{}, &hyperv1.NodeBootstrap{}
@@ -228,7 +228,7 @@ func (w *testEnv) mustGet(t testing.TB, name string, obj client.Object) {
 	}
 }
 
-// userData is what the machine would start with now.
+// userData returns the configuration with which the machine would start now.
 func (w *testEnv) userData(t testing.TB) *nodeconfigtest.Node {
 	t.Helper()
 	s := &corev1.Secret{}
@@ -261,7 +261,7 @@ func (w *testEnv) condition(t testing.TB, conditionType string) metav1.Condition
 	return ptr.Deref(meta.FindStatusCondition(nb.Status.Conditions, conditionType), metav1.Condition{})
 }
 
-// ready returns what is missing in the final state.
+// ready returns why the final state is not reached yet.
 func (w *testEnv) ready(ctx context.Context) string {
 	nb := &hyperv1.NodeBootstrap{}
 	if err := w.get(ctx, machineName, nb); err != nil {
@@ -282,7 +282,7 @@ func (w *testEnv) ready(ctx context.Context) string {
 	return ""
 }
 
-// random is what differs between two runs: what tokens and dates became in a hash.
+// random matches texts that differ between two runs: hashes over tokens and dates.
 var random = regexp.MustCompile(`hypershift.openshift.io/applied: \S+`)
 
 func (w *testEnv) scenario() *crashtest.Scenario {
@@ -293,7 +293,7 @@ func (w *testEnv) scenario() *crashtest.Scenario {
 		Advance:          w.clock.Step,
 		Ready:            w.ready,
 		Delete: func(ctx context.Context) error {
-			// With the machine goes what it was made from.
+			// The inputs of the machine are deleted with it.
 			for _, obj := range slices.Concat([]client.Object{machine(), nodeBootstrap()}, inputs()) {
 				if err := w.Admin().Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
 					return err

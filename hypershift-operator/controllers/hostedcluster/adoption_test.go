@@ -38,9 +38,8 @@ func (w *testEnv) remains(t *testing.T) string {
 	return text + w.cloud.Snapshot()
 }
 
-// To an API server a deletion is a look for finalizers and then a removal: the
-// one that comes in between goes with the object, and its writer is told that
-// all went well.
+// An API server first checks for finalizers and then removes the object: a finalizer that is added in between goes with the object, and its
+// writer gets no error.
 func TestAClusterDeletedBeforeItsFinalizerLeavesNothing(t *testing.T) {
 	before := emptyTestEnv(t).remains(t)
 	w := emptyTestEnv(t)
@@ -90,8 +89,7 @@ func TestAnAdoptedClusterIsDeletedInOrder(t *testing.T) {
 	}
 }
 
-// The next one of that name waits until the place is free, keeps its node pools,
-// and then has a control plane of its own.
+// The next cluster of that name waits until the namespace is deleted, keeps its node pools, and then gets its own control plane.
 func TestANewClusterWaitsForTheAdoptedOne(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()

@@ -124,7 +124,7 @@ func TestMachinesStayUntilCloudResourcesAreDeleted(t *testing.T) {
 	}
 }
 
-// A user who sets the annotation during the deletion keeps what still exists.
+// A user who sets the annotation during the deletion keeps the remaining resources.
 func TestCleanupStopsWhenTheUserKeepsTheResources(t *testing.T) {
 	w := newTestEnv(t)
 	w.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}

@@ -35,7 +35,7 @@ func (w *testEnv) own(t *testing.T, image string, edit ...func(*hyperv1.HostedCl
 	})
 }
 
-// reports lets the control plane report what it runs.
+// reports lets the control plane report its release.
 func (w *testEnv) reports(t *testing.T, image, version string) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
@@ -51,7 +51,7 @@ func (w *testEnv) reports(t *testing.T, image, version string) {
 	}
 }
 
-// wantOwn compares what the control plane is asked to run, and what is reported of it, newest first.
+// wantOwn compares the control plane's requested image, and its reported versions, newest first.
 func (w *testEnv) wantOwn(t *testing.T, image string, versions ...string) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
@@ -79,7 +79,7 @@ func (w *testEnv) wantOwn(t *testing.T, image string, versions ...string) {
 	}
 }
 
-// both is a running cluster whose control plane reports its version, and releases that it may have of its own.
+// both returns a running cluster with a control plane that reports its version, and adds releases for the control plane alone.
 func both(t *testing.T) (w *testEnv, pass func(*testing.T)) {
 	w, pass = running(t)
 	w.reports(t, firstRelease, "1.35.4")
@@ -171,7 +171,7 @@ func TestTheControlPlanesOwnReleaseRunsByTheDigestThatWasChecked(t *testing.T) {
 	pass(t)
 	want("sha256:1.35.4", "sha256:1.35.9")
 
-	// Both tags move, to what does not pass, and the user wants something else that does not.
+	// Both tags move to releases that do not pass, and the user wants another release that does not pass.
 	w.releases.Put(fakerelease.Kubernetes(ownPatch, "1.34.0"))
 	w.releases.Put(fakerelease.Kubernetes(firstRelease, "1.34.0"))
 	pass(t)

@@ -62,7 +62,7 @@ var someBundle = sync.OnceValue(func() string {
 	return string(cert)
 })
 
-// richCluster is one that names a bit of everything that a user may bring.
+// richCluster names an object of every kind that a user may bring.
 func richCluster() *hyperv1.HostedCluster {
 	hc := privateCluster()
 	hc.Spec.SSHKey.Name = "my-ssh-key"
@@ -317,8 +317,7 @@ func TestAnEncryptionKeyInUseCannotChange(t *testing.T) {
 	}
 }
 
-// The configuration of the API servers has the bytes of an old key, and somebody
-// may delete it: the copy is the second place.
+// The configuration of the API servers contains the bytes of an old key, and may be deleted: the copy is the second place.
 func TestTheCopyOfAKeyIsKeptWhileSecretsMayBeEncryptedWithIt(t *testing.T) {
 	w := richTestEnv(t)
 	pass := w.start()
@@ -430,8 +429,8 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 	}
 }
 
-// richScenario is that of a cluster with all that, whose control plane
-// hands a kubeconfig out. Its deletion deletes all that too.
+// richScenario is the scenario of a cluster with all these objects. Its control plane publishes a kubeconfig, and its deletion deletes
+// these objects too.
 func richScenario(t testing.TB) *crashtest.Scenario {
 	w := richTestEnv(t)
 	w.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// newScenario is that of a private cluster.
+// newScenario returns the scenario of a private cluster.
 func newScenario(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
 func (w *testEnv) scenario() *crashtest.Scenario {

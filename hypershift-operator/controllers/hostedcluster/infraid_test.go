@@ -23,7 +23,7 @@ func namespaceOf(name, uid string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}}
 }
 
-// TestAReleasedInfraIDIsReserved deletes a cluster, and tries who gets its infraID.
+// TestAReleasedInfraIDIsReserved deletes a cluster, and checks which clusters may get its infraID.
 func TestAReleasedInfraIDIsReserved(t *testing.T) {
 	w := emptyTestEnv(t)
 	w.namespace = "hypershift"

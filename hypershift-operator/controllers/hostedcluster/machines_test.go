@@ -27,8 +27,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 
-// clusterAPI is Cluster API, its provider and what makes machines of a node
-// pool: one each. It can do its work only with what it needs.
+// clusterAPI acts for Cluster API, its provider and the controller that makes machines of a node pool: one each. It works only with its
+// prerequisites.
 func (w *testEnv) clusterAPI(ctx context.Context) error {
 	c := w.Admin()
 	var pools hyperv1.NodePoolList
@@ -100,8 +100,7 @@ func (w *testEnv) machinesOf(ctx context.Context, np *hyperv1.NodePool, able boo
 	return nil
 }
 
-// home says whether the namespace is that of the HostedCluster which the node
-// pool is of now.
+// home reports whether the namespace belongs to the node pool's present HostedCluster.
 func (w *testEnv) home(ctx context.Context) bool {
 	hc, err := w.get(ctx)
 	ns := &corev1.Namespace{}
@@ -403,7 +402,7 @@ func TestEveryAWSClientGetsTheEndpoints(t *testing.T) {
 			}
 		}
 	}
-	// The core of Cluster API does not call AWS. The sidecar has the image of the operator.
+	// The core of Cluster API does not call AWS. The sidecar runs the operator's image.
 	if want := []string{"operator", "provider", "operator"}; !slices.Equal(got, want) {
 		t.Errorf("the endpoints are set for %v, want %v", got, want)
 	}

@@ -42,7 +42,7 @@ func TestAnUnavailableOperatorIsReported(t *testing.T) {
 	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }
 
-// Where nothing is well that could be doubted, nobody waits for it to be told that it cannot start.
+// While the cluster is not available, an operator that cannot start is reported at once.
 func TestAnUnschedulableOperatorIsReportedAtOnce(t *testing.T) {
 	for name, prepare := range map[string]func(*testEnv, func(context.Context) error){
 		"and that has not said a word yet": func(w *testEnv, pass func(context.Context) error) {
@@ -81,7 +81,7 @@ func TestAnUnschedulableOperatorIsReportedAtOnce(t *testing.T) {
 	}
 }
 
-// etcdFails is what the control-plane-operator says from now on.
+// etcdFails lets the control-plane-operator report a failure of etcd from now on.
 func (w *testEnv) etcdFails(t *testing.T) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}

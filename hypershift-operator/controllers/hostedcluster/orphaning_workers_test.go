@@ -11,8 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// holdWorkerGroup does what the control-plane-operator does for the workers'
-// security group, and leaves it there.
+// holdWorkerGroup records the workers' security group as the control-plane-operator does, and keeps it there.
 func (w *testEnv) holdWorkerGroup(t *testing.T, why string) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
@@ -32,8 +31,7 @@ func (w *testEnv) holdWorkerGroup(t *testing.T, why string) {
 	}
 }
 
-// Deletion waits for the workers' security group, says what for, and gives it
-// up only when AWS does not take us any more.
+// Deletion waits for the workers' security group, reports the reason, and orphans it only when AWS no longer accepts the identity.
 func TestDeletionWaitsForTheSecurityGroupOfTheWorkers(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()

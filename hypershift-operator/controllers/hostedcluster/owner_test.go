@@ -66,7 +66,7 @@ func TestANewClusterOwnsItsObjectsFromTheirCreation(t *testing.T) {
 	}
 }
 
-// Cluster API gives it the owner in its own name, which we do not take back by saying nothing of it.
+// Cluster API sets the owner as its own field manager, so that an apply without the field does not remove it.
 func TestADeletedClusterDoesNotDeleteTheControlPlane(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()

@@ -57,8 +57,7 @@ func TestTheUserGetsTheKubeconfig(t *testing.T) {
 	}
 }
 
-// TestPublishedSecretsDoNotCollide has a cluster a with a custom kubeconfig, and
-// a cluster a-custom.
+// TestPublishedSecretsDoNotCollide tests a cluster a with a custom kubeconfig, and a cluster a-custom.
 func TestPublishedSecretsDoNotCollide(t *testing.T) {
 	cluster := func(name, uid, dns string, made time.Time) *hyperv1.HostedCluster {
 		hc := privateCluster()

@@ -150,7 +150,7 @@ func TestARejectedReleaseIsReported(t *testing.T) {
 			c.fail(w.releases)
 			pass := w.start()
 			for range 4 {
-				// An answer that did not come is asked for with back-off; the rest is not retried hotly.
+				// A missing answer is retried with back-off; the rest is not retried at once.
 				if err := pass(t.Context()); (err != nil) != release.IsUnreachable(err) {
 					t.Fatal(err)
 				}
@@ -257,7 +257,7 @@ func TestAnUpgrade(t *testing.T) {
 	if hc.Status.PayloadArch != hyperv1.Multi || hc.Status.Version.History[0].CompletionTime == nil {
 		t.Errorf("status is %+v", hc.Status)
 	}
-	// What was rolled out stays so, whatever is said of it later.
+	// A completed rollout stays completed, whatever is reported about it later.
 	w.rollsOut(t, nextRelease, "1.36.3", configv1.PartialUpdate)
 	w.run(t, pass, 1)
 	w.wantHistory(t, "1.36.3", "1.35.4")
@@ -372,7 +372,7 @@ func TestAForcedUpgradeIsAllowed(t *testing.T) {
 	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	w.wantControlPlane(t, "false", older)
 	w.wantHistory(t, "~1.34.1", "1.35.4")
-	// What has been forced needs no force any more.
+	// A forced release needs no force any more.
 	w.choose(t, older, func(hc *hyperv1.HostedCluster) { hc.Annotations = nil })
 	pass(t)
 	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")

@@ -261,7 +261,7 @@ func TestANamespaceThatIsNotInTheCacheYet(t *testing.T) {
 	w := newTestEnv(t)
 	w.lagging = true
 	pass := w.start()
-	for range 2 { // the second pass finds what the first one made, though not in the cache
+	for range 2 { // the second pass finds the objects of the first one, though not in the cache
 		if err := pass(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +471,7 @@ func TestDeletionReportsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// identity is what the control-plane-operator says of its AWS identity from now on.
+// identity sets the control-plane-operator's report about its AWS identity from now on.
 func (w *testEnv) identity(t *testing.T, status metav1.ConditionStatus) {
 	t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
@@ -529,7 +529,7 @@ func (w *testEnv) wantStatus(t *testing.T, condition string, status metav1.Condi
 	w.want(t, condition, status, w.condition(t, condition).Reason, words)
 }
 
-// An edit is no outage. What the control-plane-operator reported before it does not count for Ready and Progressing.
+// An edit is no outage. Reports of the control-plane-operator from before it do not count for Ready and Progressing.
 func TestAnEditThatIsNotObservedIsNoOutage(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()

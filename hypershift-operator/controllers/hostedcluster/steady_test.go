@@ -16,7 +16,7 @@ import (
 // doNotApply are the conditions of the HostedControlPlane that the cluster of TestSteadyState does not have.
 var doNotApply = []string{
 	hyperv1.AWSDefaultSecurityGroupDeleted, hyperv1.CloudResourcesDestroyed, // deletion
-	hyperv1.EtcdDataEncryptionUpToDate, hyperv1.AutoNodeEnabled, // not asked for
+	hyperv1.EtcdDataEncryptionUpToDate, hyperv1.AutoNodeEnabled, // not requested
 }
 
 // steady returns the status of a condition of a cluster in which all is well, without a KMS key and without host names to look up.
@@ -28,7 +28,7 @@ func steady(condition string) metav1.ConditionStatus {
 }
 
 // TestSteadyState is the table of all conditions of a private cluster that is
-// well: nothing is missing in it, and nothing is said that nobody knows.
+// well: no condition is missing, and no condition reports an unknown fact.
 func TestSteadyState(t *testing.T) {
 	w := newTestEnv(t)
 	pass := w.start()

@@ -64,30 +64,29 @@ type testEnv struct {
 	// region that the operator makes endpoint services in, and the bucket it has.
 	region, bucket string
 	releases       *fakerelease.Registry
-	// refused makes the control-plane-operator unable to delete anything: AWS
-	// does not take it for who it is.
+	// refused makes the control-plane-operator unable to delete anything: AWS does not accept its identity.
 	refused bool
 	// down makes the pods of Deployments fail, with this message.
 	down string
 	// imageOverride lets clusters choose their operator.
 	imageOverride bool
-	// namespace of the operator, empty for one that remembers nothing.
+	// namespace of the operator, empty for an operator without reservations.
 	namespace string
-	// enforced is whether NetworkPolicies are; nil if nobody checks.
+	// enforced is whether NetworkPolicies are enforced; nil without a check.
 	enforced func() metav1.ConditionStatus
 	// stuck machines are not taken away.
 	stuck bool
 	// lagging hides namespaces from the controller's cache, blind HostedClusters.
 	lagging, blind bool
-	// created are the cloud resources that the hosted cluster creates, and that it deletes when asked to.
+	// created are the cloud resources that the hosted cluster creates, and that it deletes on request.
 	created []hyperv1.LeftBehindResource
-	// silent makes the control-plane-operator report nothing new.
+	// silent makes the control-plane-operator stop its reports.
 	silent bool
-	// hasty is the user who deletes the cluster while it gets its finalizer.
+	// hasty deletes the cluster while it gets its finalizer, as a user could.
 	hasty bool
 }
 
-// cached is what the controller reads through.
+// cached is the client of the controller.
 type cached struct {
 	client.Client
 	w *testEnv
@@ -213,8 +212,8 @@ func (w *testEnv) requests(ctx context.Context) ([]ctrl.Request, error) {
 	return requests, nil
 }
 
-// others are the control-plane-operator, the other half of AWSEndpointServices,
-// and the machines of the node pool. What they do takes one pass each.
+// others acts for the control-plane-operator, the other half of AWSEndpointServices, and the machines of the node pool. Their work takes
+// one pass each.
 func (w *testEnv) others(ctx context.Context) error {
 	return errors.Join(w.clusterAPI(ctx), w.deployments(ctx), w.controlPlaneOperator(ctx), w.otherHalf(ctx))
 }
@@ -301,7 +300,7 @@ func (w *testEnv) controlPlaneOperator(ctx context.Context) error {
 	return nil
 }
 
-// deleteCreated reports what the hosted cluster has created, and one pass later that it is deleted.
+// deleteCreated reports the resources that the hosted cluster has created, and one pass later that they are deleted.
 func (w *testEnv) deleteCreated(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	c := metav1.Condition{Type: hyperv1.CloudResourcesDestroyed, Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}
 	was := meta.FindStatusCondition(hcp.Status.Conditions, c.Type)
@@ -377,7 +376,7 @@ func (w *testEnv) run(t testing.TB, pass func(context.Context) error, passes int
 	}
 }
 
-// condition is what the cluster says of itself.
+// condition returns a condition of the cluster.
 func (w *testEnv) condition(t testing.TB, name string) metav1.Condition {
 	t.Helper()
 	hc, err := w.get(t.Context())

@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// A tenant decides what runs as the control-plane-operator. It may write
+// A tenant chooses the image of the control-plane-operator. It may write
 // AWSEndpointServices, and patch the HostedControlPlane, in its own namespace.
 
 // inAWS are the endpoint services of the management account.
@@ -31,7 +31,8 @@ func (w *testEnv) inAWS(t *testing.T) []ec2types.ServiceConfiguration {
 	return out.ServiceConfigurations
 }
 
-// attacker is a second cluster, with an object that claims what its tenant wants. The endpoints in this test environment are the first cluster's only.
+// attacker adds a second cluster, with an object that carries its tenant's claim. The endpoints in this test environment are the first
+// cluster's only.
 func (w *testEnv) attacker(t *testing.T, claim func(*hyperv1.AWSEndpointService)) client.ObjectKey {
 	t.Helper()
 	w.cpoRuns = false

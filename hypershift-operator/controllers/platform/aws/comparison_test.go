@@ -49,7 +49,7 @@ func (w *testEnv) reportEndpoint(t *testing.T, reason string) {
 	}
 }
 
-// removePrincipals removes all principals that may connect, and returns what the service has.
+// removePrincipals removes all principals that may connect. The returned function reads the service's principals.
 func (w *testEnv) removePrincipals(t *testing.T) func() []string {
 	t.Helper()
 	api := awsx.EC2(w.mine.Config(region, "administrator"))

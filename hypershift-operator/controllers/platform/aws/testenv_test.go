@@ -230,7 +230,7 @@ func (w *testEnv) get(ctx context.Context, name string) (*hyperv1.AWSEndpointSer
 	return es, err
 }
 
-// ready returns what is missing until the service is offered and an endpoint connects.
+// ready returns why the service is not offered yet, or no endpoint connects.
 func (w *testEnv) ready(ctx context.Context) string {
 	es, err := w.get(ctx, "private-router")
 	if err != nil {
@@ -245,7 +245,7 @@ func (w *testEnv) ready(ctx context.Context) string {
 	return ""
 }
 
-// generated is what AWS makes up: two runs do not share it.
+// generated matches values that AWS generates: two runs do not share them.
 var generated = regexp.MustCompile(`vpce-svc-0[0-9a-f]{16}|loadbalancer/net/` + lbName + `/[0-9a-f]+`)
 
 func masked(text string) string { return generated.ReplaceAllString(text, "generated") }

@@ -49,7 +49,8 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		// Trials count the calls of a command, which vary while AWS does not list what was created. Package awstrial has the delays.
+		// Trials count the calls of a command, which vary while AWS does not list created resources. Package awstrial tests with the
+		// delays.
 		if err := emulator.SetDelays(context.Background(), awsemulator.Delays{"visibility": 0, "iam.visibility": 0}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -58,7 +59,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// settle waits until AWS lists what the test itself has created.
+// settle waits until AWS lists the resources that the test itself has created.
 func (u *user) settle() { time.Sleep(300 * time.Millisecond) }
 
 const domain = "clusters.example.com" // Route 53 refuses a zone of example.com itself
@@ -103,7 +104,7 @@ func (s *synchronized) String() string {
 	return s.buffer.String()
 }
 
-// newUser returns a user whose credentials are in the environment of the test.
+// newUser returns a user with credentials in the test's environment.
 func newUser(t *testing.T) *user {
 	t.Helper()
 	u := newAccount(t)
@@ -256,7 +257,7 @@ func (u *user) try(errs ...error) {
 	}
 }
 
-// owned returns what the user has, in both accounts.
+// owned returns the user's resources in both accounts.
 func (u *user) owned() []string {
 	u.t.Helper()
 	left := u.ownedBy(u.account)
@@ -375,7 +376,7 @@ func TestThreeZonesAreCreatedUnchangedByASecondRunAndDeletedWithoutLeftovers(t *
 	if code := u.run(destroyInfra("--plan")...); code != cli.Changes || len(u.writes) > 0 {
 		t.Errorf("destroy --plan: exit code %d, writes %v", code, u.writes)
 	}
-	// The interfaces of the NAT gateways are those of AWS.
+	// The interfaces of the NAT gateways belong to AWS.
 	if text := u.out.String() + u.err.String(); strings.Contains(text, "Network interface") {
 		t.Errorf("destroy --plan lists interfaces as left behind:\n%s", text)
 	}
@@ -430,7 +431,7 @@ func manyRuns(t *testing.T) {
 }
 
 // The process dies after each single writing call. The same command finishes, with one resource of each, and deletion leaves
-// nothing. The deletion dies, too.
+// no resource. The deletion dies, too.
 func TestDeathAfterEachCallIsResumed(t *testing.T) {
 	manyRuns(t)
 	documents := func(u *user) string { return "documents-" + u.account }
@@ -500,7 +501,7 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 					}
 					return dead
 				}
-				// The deletion of what a command that has died left behind.
+				// The deletion of resources that a dead command left behind.
 				died := dies()
 				u.must(destroy...)
 				if !died {
@@ -527,7 +528,7 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 	}
 }
 
-// again runs a command as a user does whose calls AWS limits: the same command continues.
+// again runs a command like a user with throttled calls: the same command continues.
 func (u *user) again(args ...string) {
 	u.t.Helper()
 	for range 5 {
@@ -643,7 +644,7 @@ func TestDriftIsShownAndRepaired(t *testing.T) {
 	}
 }
 
-// The gateway endpoint has the route table of the second zone since its change.
+// The gateway endpoint includes the route table of the second zone since its change.
 func TestZoneThatWasAddedLaterIsDeleted(t *testing.T) {
 	u := newUser(t)
 	u.must(createInfra("us-east-1a")...)

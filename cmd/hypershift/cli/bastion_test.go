@@ -49,7 +49,7 @@ func (u *user) bastion() ec2types.Instance {
 	return out.Reservations[0].Instances[0]
 }
 
-// changeBastion changes by hand what create bastion repairs.
+// changeBastion changes by hand the attributes that create bastion repairs.
 func (u *user) changeBastion() {
 	u.t.Helper()
 	ctx, e, i := u.t.Context(), ec2.NewFromConfig(emulator.Config(u.account)), awsiam.NewFromConfig(emulator.Config(u.account))
@@ -79,7 +79,7 @@ func (u *user) changeBastion() {
 	u.try(err)
 }
 
-// checkBastion checks that nothing but a session reaches the instance, and returns it.
+// checkBastion checks that only a session reaches the instance, and returns it.
 func (u *user) checkBastion() ec2types.Instance {
 	u.t.Helper()
 	ctx, e := u.t.Context(), ec2.NewFromConfig(emulator.Config(u.account))

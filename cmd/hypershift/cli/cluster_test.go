@@ -85,7 +85,7 @@ func startManagementCluster(t *testing.T) *managementCluster {
 	return m
 }
 
-// reconcile does what a user sees of the operator: conditions, nodes, and finalizers. A conflict is repeated the next time.
+// reconcile sets the operator's results that a user sees: conditions, nodes, and finalizers. A conflict is repeated the next time.
 func (m *managementCluster) reconcile(ctx context.Context) {
 	clusters := &hyperv1.HostedClusterList{}
 	pools := &hyperv1.NodePoolList{}
@@ -192,7 +192,7 @@ func TestClusterCommands(t *testing.T) {
 	}
 }
 
-// An empty account has no public hosted zone, and nothing of a private cluster is in one.
+// An empty account has no public hosted zone, and a private cluster has no record in one.
 func privateClusterWithoutDomain(t *testing.T, m *managementCluster, u *user) {
 	create := func(access string) []string {
 		return []string{"create", "cluster", "aws", "--name", "demo", "--zones", "us-east-1a", "--endpoint-access", access, "--release-image", "example.com/release:1"}
@@ -253,7 +253,7 @@ func clusterIsCreatedAndDeleted(t *testing.T, m *managementCluster, u *user) {
 	if hc.Spec.IssuerURL != "https://documents.s3.us-east-1.amazonaws.com/"+hc.Spec.InfraID || !strings.HasPrefix(hc.Spec.InfraID, "demo-") {
 		t.Errorf("issuer %s, infra ID %s", hc.Spec.IssuerURL, hc.Spec.InfraID)
 	}
-	// A second run, also one that has lost its state, changes nothing.
+	// A second run, also without its state, makes no change.
 	u.must(createCluster("--wait", "--timeout", "1m")...)
 	if err := os.RemoveAll(u.stateDir()); err != nil {
 		t.Fatal(err)
@@ -290,13 +290,13 @@ func clusterIsCreatedAndDeleted(t *testing.T, m *managementCluster, u *user) {
 	if files, err := filepath.Glob(filepath.Join(u.stateDir(), "*.json")); err != nil || len(files) > 0 {
 		t.Errorf("states are left: %v %v", files, err)
 	}
-	// There is nothing to continue.
+	// There is no command to continue.
 	if code := u.run(destroyCluster("--yes")...); code != cli.Usage {
 		t.Errorf("exit code %d for a cluster that does not exist", code)
 	}
 }
 
-// A repeated command must not pretend that it has changed what exists.
+// A repeated command must not pretend that it has changed existing objects.
 func otherFlagsAreRefused(t *testing.T, m *managementCluster, u *user) {
 	create := func(zones string, more ...string) []string {
 		args := createCluster(more...)
@@ -395,7 +395,7 @@ func diedCommandsContinue(t *testing.T, m *managementCluster, u *user) {
 		t.Errorf("left: %v and %v", left, m.names())
 	}
 
-	// A cluster whose HostedCluster never existed is deleted, too.
+	// A cluster that never had a HostedCluster is deleted, too.
 	u.dieAt = 20
 	if code := u.run(createCluster()...); code == cli.Done {
 		t.Fatal("the command has not died")

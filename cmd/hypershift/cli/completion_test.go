@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 )
 
-// The shell selects those that begin with what was typed.
+// The shell selects the values that begin with the typed text.
 func TestValuesOfFlagsAreCompleted(t *testing.T) {
 	for words, want := range map[string][]string{
 		"create cluster aws --endpoint-access ": {"Public", "PublicAndPrivate", "Private", ":4"},

@@ -46,7 +46,7 @@ func templateExamples(t *testing.T) map[string][]string {
 	return found
 }
 
-// What an example prints depends on the flags only, and a change of it is seen in the golden file.
+// The output of an example depends only on the flags, and a change of it is seen in the golden file.
 func TestTemplatesOfTheDocumentation(t *testing.T) {
 	const folder = "testdata/templates"
 	examples := templateExamples(t)

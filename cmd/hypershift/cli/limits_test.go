@@ -32,7 +32,7 @@ func TestRequestsAtTheLimitsAreValid(t *testing.T) {
 	u.must(destroyInfra(all...)...)
 }
 
-// TestRequestsBeyondTheLimitsAreNotMade tries what AWS would refuse after half of the resources exist.
+// TestRequestsBeyondTheLimitsAreNotMade tries requests that AWS would refuse after half of the resources exist.
 func TestRequestsBeyondTheLimitsAreNotMade(t *testing.T) {
 	u := newUser(t)
 	u.try(os.WriteFile(u.infraJSON(), []byte(`{"region":"us-east-1","infraID":"demo-x7k2p","publicZoneID":"Z1","privateZoneID":"Z2","localZoneID":"Z3"}`), 0o600))
@@ -73,8 +73,8 @@ func TestRequestsBeyondTheLimitsAreNotMade(t *testing.T) {
 	}
 }
 
-// TestListsInPagesOfOne lets each list of AWS have one item per page: AWS may return fewer items than asked for at any
-// time. What a command overlooks is created twice, or left behind.
+// TestListsInPagesOfOne lets each list of AWS have one item per page: AWS may return fewer items than requested at any
+// time. A resource that a command overlooks is created twice, or left behind.
 func TestListsInPagesOfOne(t *testing.T) {
 	u := newUser(t)
 	u.try(emulator.SetPageSize(t.Context(), u.account, 1))

@@ -167,7 +167,7 @@ func decode(t *testing.T, text string) string {
 	return decoded
 }
 
-// changeManagement changes what create oidc-bucket and create operator-roles repair.
+// changeManagement changes attributes that create oidc-bucket and create operator-roles repair.
 func (u *user) changeManagement(bucket string) {
 	u.t.Helper()
 	ctx, i, s := u.t.Context(), awsiam.NewFromConfig(emulator.Config(u.account)), s3.NewFromConfig(emulator.Config(u.account))

@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 )
 
-// The first mistakes of a new user are answered by one line with what to run.
+// The first mistakes of a new user are answered by one line with the command to run.
 func TestFirstMistakes(t *testing.T) {
 	const profile = "[profile sso]\nregion = us-east-1\nsso_session = s\nsso_account_id = 111111111111\nsso_role_name = admin\n" +
 		"[sso-session s]\nsso_region = us-east-1\nsso_start_url = https://example.awsapps.com/start\n"

@@ -65,13 +65,13 @@ var withoutCall = map[string]map[string]string{
 	},
 }
 
-// addedTo are policies that allow what a command needs in addition to another policy.
+// addedTo are policies that a command needs in addition to another policy.
 var addedTo = map[string]string{
 	"create-infra-proxy": "create-infra", "create-infra-workers": "create-infra",
 	"create-infra-vpc-owner": "create-infra", "destroy-infra-vpc-owner": "destroy-infra",
 }
 
-// A user with the policy of a command can run the command, and a policy allows nothing else.
+// A user with the policy of a command can run the command, and a policy allows no other call.
 func TestPoliciesOfCommandsAreTheirCalls(t *testing.T) {
 	if *update {
 		for command, actions := range calls(t, func(string) string { return "" }) {
@@ -294,7 +294,7 @@ func calls(t *testing.T, policyOf func(command string) string) map[string][]stri
 	return used
 }
 
-// joined returns a policy that allows what both allow. Without policies, everything is allowed.
+// joined returns a policy that allows the calls of both. Without policies, everything is allowed.
 func joined(t *testing.T, a, b string) string {
 	t.Helper()
 	if a == "" || b == "" {
@@ -336,7 +336,7 @@ func (u *user) checkPrerequisites(as []string) {
 	}
 }
 
-// changeNetwork changes what create infra repairs.
+// changeNetwork changes attributes that create infra repairs.
 func (u *user) changeNetwork() {
 	u.t.Helper()
 	ctx, e, made := u.t.Context(), ec2.NewFromConfig(emulator.Config(u.account)), u.made()
@@ -364,7 +364,7 @@ func (u *user) changeNetwork() {
 	u.try(err)
 }
 
-// changeRoles changes what create iam repairs.
+// changeRoles changes attributes that create iam repairs.
 func (u *user) changeRoles() {
 	u.t.Helper()
 	ctx, i := u.t.Context(), awsiam.NewFromConfig(emulator.Config(u.account))
@@ -383,7 +383,7 @@ func (u *user) changeRoles() {
 	u.try(err)
 }
 
-// changeCLIRole changes what create iam cli-role repairs.
+// changeCLIRole changes attributes that create iam cli-role repairs.
 func (u *user) changeCLIRole() {
 	u.t.Helper()
 	ctx, i, role := u.t.Context(), awsiam.NewFromConfig(emulator.Config(u.account)), aws.String("hypershift-cli-demo-x7k2p")
@@ -403,7 +403,7 @@ func (u *user) losesProvider() {
 	u.try(err)
 }
 
-// leaveBehind creates what a hosted cluster leaves behind.
+// leaveBehind creates the remains of a hosted cluster.
 func (u *user) leaveBehind() {
 	u.t.Helper()
 	ctx, e, made := u.t.Context(), ec2.NewFromConfig(emulator.Config(u.account)), u.made()
@@ -478,7 +478,7 @@ func existing(kinds ...string) (all []scope) {
 	return all
 }
 
-// createdBy are the types of what an action creates.
+// createdBy are the types of the resources that an action creates.
 var createdBy = map[string][]string{
 	"AllocateAddress": {"elastic-ip"}, "CreateDhcpOptions": {"dhcp-options"}, "CreateInternetGateway": {"internet-gateway"}, "CreateNatGateway": {"natgateway"},
 	"CreateRouteTable": {"route-table"}, "CreateSecurityGroup": {"security-group"}, "CreateSubnet": {"subnet"}, "CreateVpc": {"vpc"}, "CreateVpcEndpoint": {"vpc-endpoint"},
@@ -628,10 +628,11 @@ func policy(t *testing.T, command string, actions []string) []byte {
 	return b.Bytes()
 }
 
-// ofAnotherAccount is the condition for what another account shares.
+// ofAnotherAccount is the condition for resources that another account shares.
 var ofAnotherAccount = map[string]map[string]any{"StringNotEquals": {"aws:ResourceAccount": "${aws:PrincipalAccount}"}}
 
-// tagStatements allow tags of what the actions create, of resources of the cluster, and of subnets that another account shares.
+// tagStatements allow tags of the resources that the actions create, of resources of the cluster, and of subnets that another
+// account shares.
 func tagStatements(command string, actions []string) (statements []policyStatement) {
 	var resources, by []string
 	for _, name := range slices.Sorted(maps.Keys(createdBy)) {

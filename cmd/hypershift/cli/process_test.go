@@ -22,7 +22,7 @@ import (
 // asProcess is the variable with which the test program is the command line.
 const asProcess = "HYPERSHIFT_TEST_PROCESS"
 
-// window is how long lists may lack what was created, for processes. A call of a process that was killed is carried out within it.
+// window is how long lists may lack created resources, for processes. A call of a process that was killed is carried out within it.
 const window = 2 * time.Second
 
 // process is the main function of the command line, with a shorter window of eventual consistency.
@@ -110,13 +110,13 @@ func (u *user) until(condition func() bool) {
 	}
 }
 
-// trial is a command that is killed, with the command that deletes what it creates. Each runs as a role with its policy: a command that is
-// interrupted looks up what it may have created, which a run without an interruption does not.
+// trial is a command that is killed, with the command that deletes what it creates. Each runs as a role with its policy: an interrupted
+// command looks up resources that it may have created, which a run without an interruption does not.
 type trial struct {
 	create, destroy func(u *user) []string
 	// policies are of the commands, by the names of their files in config/iam/commandline.
 	createPolicy, destroyPolicy string
-	// given creates what the command needs, or is nil.
+	// given creates the command's prerequisites, or is nil.
 	given func(u *user)
 	// selected is true for the calls that are interrupted, the n-th of an action. Nil: all.
 	selected func(action string, n int) bool
@@ -129,7 +129,7 @@ func TestProcessThatIsKilledIsResumed(t *testing.T) {
 	}.run(t)
 }
 
-// The keys of a secure proxy are other ones in each process. The rest of the network is that of the test above.
+// The keys of a secure proxy are other ones in each process. The rest of the network is the network of the test above.
 func TestProcessThatIsKilledWhileItCreatesAProxyIsResumed(t *testing.T) {
 	ofProxy := []string{
 		"CreateSecurityGroup", "AuthorizeSecurityGroupIngress", "RunInstances", "TerminateInstances", "RevokeSecurityGroupIngress", "DeleteSecurityGroup",
@@ -166,7 +166,7 @@ func TestProcessThatIsKilledWhileItCreatesABastionIsResumed(t *testing.T) {
 	}.run(t)
 }
 
-// account returns a new account with what the trial needs, and the two commands.
+// account returns a new account with the trial's prerequisites, and the two commands.
 func (r trial) account(t *testing.T) (u *user, create, destroy []string) {
 	t.Helper()
 	u = newAccount(t)

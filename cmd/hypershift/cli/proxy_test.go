@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// proxyIngress is what the group of the proxy lets in.
+// proxyIngress returns the ingress rules of the proxy's group.
 func (u *user) proxyIngress() []string {
 	u.t.Helper()
 	found, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeSecurityGroups(u.t.Context(), &ec2.DescribeSecurityGroupsInput{
@@ -39,7 +39,7 @@ func (u *user) proxyIngress() []string {
 	return rules
 }
 
-// userData returns what the only instance runs at its first start.
+// userData returns the user data of the only instance.
 func (u *user) userData() string {
 	u.t.Helper()
 	answer, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeInstanceAttribute(u.t.Context(), &ec2.DescribeInstanceAttributeInput{
@@ -78,7 +78,7 @@ func (u *user) checkProxy(ports string) ec2types.Instance {
 	return proxy
 }
 
-// changeProxy changes by hand what create infra repairs.
+// changeProxy changes by hand attributes that create infra repairs.
 func (u *user) changeProxy() {
 	u.t.Helper()
 	ctx, e, proxy := u.t.Context(), ec2.NewFromConfig(emulator.Config(u.account)), u.bastion()
@@ -205,7 +205,7 @@ func (u *user) checkCertificate(authority string) {
 	}
 }
 
-// AWS recognizes the second launch by its token, also that of another process, which would create other keys.
+// AWS recognizes the second launch by its token, also a launch by another process, which would create other keys.
 func TestProxyWhoseLaunchHasNoAnswerIsNotLaunchedTwice(t *testing.T) {
 	u := newUser(t)
 	u.try(emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.AnswerLost, Action: "RunInstances", Account: u.account}))

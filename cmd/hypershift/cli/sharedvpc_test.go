@@ -78,7 +78,7 @@ func TestRolesInTheAccountOfASharedVPC(t *testing.T) {
 func TestNetworkOfASharedVPC(t *testing.T) {
 	for name, sharing := range map[string]bool{"sharing in the organization is enabled": true, "the share needs an invitation": false} {
 		t.Run(name, func(t *testing.T) {
-			u := newUser(t) // this account has the public zone
+			u := newUser(t) // this account owns the public zone
 			shared := u.sharesVPC(sharing)
 			create := createInfra("us-east-1b,us-east-1a", append(shared, "--output-file", u.infraJSON())...)
 			plan := append(slices.Clone(create), "--plan")
@@ -196,7 +196,7 @@ func checkSharedSubnets(u *user) {
 	}
 }
 
-// changeSharing changes what create infra repairs of a share.
+// changeSharing changes attributes of a share that create infra repairs.
 func (u *user) changeSharing() {
 	u.t.Helper()
 	ctx, r := u.t.Context(), ram.NewFromConfig(emulator.Config(u.vpcOwner))
@@ -211,7 +211,7 @@ func (u *user) changeSharing() {
 	u.try(err)
 }
 
-// What the cluster has in its own account uses the subnets, and is deleted first.
+// The cluster's resources in its own account use the subnets, and are deleted first.
 func TestDestroyOfASharedVPCDeletesInBothAccounts(t *testing.T) {
 	u := newUser(t)
 	shared := u.sharesVPC(true)
@@ -273,7 +273,7 @@ func clusterInASharedVPC(t *testing.T, m *managementCluster, u *user) {
 		t.Fatal("the command has not died")
 	}
 	u.resurrect()
-	// The record has the account, because there is no HostedCluster yet.
+	// The record contains the account, because there is no HostedCluster yet.
 	if code := u.run(destroyCluster("--yes")...); code != cli.Usage || !strings.Contains(u.err.String(), "belongs to account "+u.vpcOwner) {
 		t.Errorf("exit code %d\n%s", code, u.err.String())
 	}
@@ -299,7 +299,7 @@ func clusterInASharedVPC(t *testing.T, m *managementCluster, u *user) {
 	if got := np.Spec.Platform.AWS.SecurityGroups; len(groups.SecurityGroups) != 1 || len(got) != 1 || *got[0].ID != *groups.SecurityGroups[0].GroupId {
 		t.Errorf("the node pool has the groups %v, and the account %v", got, groups.SecurityGroups)
 	}
-	// The zone of the pool is that of the subnet in the account of the cluster.
+	// The zone of the pool is the subnet's zone in the cluster's account.
 	subnets, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{SubnetIds: []string{*np.Spec.Platform.AWS.Subnet.ID}})
 	u.try(err)
 	if zone := *subnets.Subnets[0].AvailabilityZone; zone != "us-east-1a" {

@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/iamrole"
 )
 
-// resources is everything in an account, without ids and what differs from run to run: a resource by its kind and name.
+// resources is everything in an account, without ids and fields that differ from run to run: a resource by its kind and name.
 type resources map[string]any
 
 // volatile are fields that differ between two accounts with the same resources.

@@ -62,7 +62,7 @@ func (u *user) write(file string, text []byte) {
 	u.try(os.WriteFile(file, text, 0o600))
 }
 
-// render returns what a command prints, and fails the test if the command makes a call.
+// render returns the output of a command, and fails the test if the command makes a call.
 func (u *user) render(args ...string) []byte {
 	u.t.Helper()
 	u.must(append(args, "--region", "us-east-1")...)
@@ -95,7 +95,7 @@ func (u *user) byCloudFormation(zones string, infra, iam []string) results {
 	if code := u.run(u.createIAM(append(iam, "--plan")...)...); code != cli.Failed || !strings.Contains(u.err.String(), "instance profile demo-x7k2p-worker exists and does not carry the tag") {
 		u.t.Errorf("with an instance profile without tags: exit code %d\n%s", code, u.err.String())
 	}
-	// The commands are slow, and those of the other variants are the same.
+	// The commands are slow, and the other variants' commands are the same.
 	if _, err := exec.LookPath("aws"); err == nil && zones == threeZones {
 		u.shell(made[awstemplate.CommandsOutput])
 		u.shell(roles[awstemplate.CommandsOutput])
@@ -182,7 +182,7 @@ func (u *user) tagInterfaces() {
 	}
 }
 
-// planned returns what the command would do.
+// planned returns the command's plan.
 func (u *user) planned(args []string) []string {
 	u.t.Helper()
 	if code := u.run(append(args, "--plan", "-o", "json")...); code != cli.Changes && code != cli.Done {
@@ -202,8 +202,8 @@ func (u *user) planned(args []string) []string {
 	return all
 }
 
-// What a template creates is what the command creates: the command has nothing to do afterwards, and each resource has the same
-// attributes and tags.
+// A template creates the command's resources: the command has no work afterwards, and each resource has the same attributes and
+// tags.
 func TestTemplatesCreateWhatTheCommandCreates(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func (u *user) workerIngress() (open []string) {
 	return open
 }
 
-// changeWorkerGroup changes what create infra repairs.
+// changeWorkerGroup changes attributes that create infra repairs.
 func (u *user) changeWorkerGroup() {
 	u.t.Helper()
 	ctx, e, group := u.t.Context(), ec2.NewFromConfig(emulator.Config(u.account)), aws.String(u.made().SecurityGroupID)
@@ -43,7 +43,7 @@ func (u *user) changeWorkerGroup() {
 	u.try(err)
 }
 
-// The group has the rules of the operator's group for workers, and keeps those of load balancers.
+// The group contains the rules of the operator's group for workers, and keeps the rules of load balancers.
 func TestSecurityGroupForWorkers(t *testing.T) {
 	u := newUser(t)
 	create := createInfra("us-east-1a", "--worker-security-group", "--output-file", u.infraJSON())

@@ -84,7 +84,7 @@ func zonesAreCompared(t *testing.T, m *managementCluster, u *user) {
 		t.Errorf("something was created: %v %v", left, m.names())
 	}
 
-	// Without --zones, the first zone that is served is used. By id, the zones are those of the account.
+	// Without --zones, the first zone that is served is used. By id, the zones are the account's zones.
 	u.must(inZones("use1-az2", "--endpoint-access", "Private")...)
 	pools := &hyperv1.NodePoolList{}
 	u.try(m.List(t.Context(), pools, client.InNamespace("clusters")))
@@ -121,7 +121,7 @@ func registry(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// The account is checked before the first write: what would stop the creation after minutes is one error.
+// The account is checked before the first write: problems that would stop the creation after minutes are one error.
 func accountIsChecked(t *testing.T, m *managementCluster, u *user) {
 	text, err := os.ReadFile(filepath.Join(policies, "create-infra.json"))
 	u.try(err)
@@ -176,7 +176,7 @@ func accountIsChecked(t *testing.T, m *managementCluster, u *user) {
 	}
 }
 
-// The simulation finds what no dry run has: calls that need the id of a resource, and those of IAM.
+// The simulation covers calls without a dry run: calls that need the id of a resource, and calls of IAM.
 func TestSimulationNamesWhatThePoliciesOfTheCallerLack(t *testing.T) {
 	u := newUser(t)
 	text, err := os.ReadFile(filepath.Join(policies, "create-infra.json"))

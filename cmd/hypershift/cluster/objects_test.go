@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 )
 
-// The exit code of a usage error means that nothing was called. At this point, the network and the roles exist.
+// The exit code of a usage error means that no call was made. At this point, the network and the roles exist.
 func TestObjectThatHasChangedMeanwhileIsNoUsageError(t *testing.T) {
 	secret := func(value string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo-pull-secret"}, Data: map[string][]byte{"key": []byte(value)}}

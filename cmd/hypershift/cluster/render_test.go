@@ -97,7 +97,7 @@ func value(args []string, flag string) string {
 	return ""
 }
 
-// rendering returns the command with files in place of what the example creates in AWS.
+// rendering returns the command with files in place of the example's resources in AWS.
 func rendering(t *testing.T, args []string) []string {
 	t.Helper()
 	name := value(args, "name")

@@ -19,13 +19,13 @@ func entry(done bool, text string) clusterprogress.Progress {
 	return clusterprogress.Progress{Done: done, Entries: []clusterprogress.Entry{{Name: "a", Label: "NodePool a", Done: done, Text: text}}}
 }
 
-// result is what a read returns.
+// result is the result of a read.
 type result struct {
 	progress clusterprogress.Progress
 	err      error
 }
 
-// wait waits while the clock goes on, and returns what was printed. The last result is repeated.
+// wait waits while the clock goes on, and returns the printed text. The last result is repeated.
 func wait(t *testing.T, terminal bool, timeout time.Duration, results ...result) (string, error) {
 	t.Helper()
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))

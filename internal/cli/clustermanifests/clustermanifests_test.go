@@ -111,7 +111,7 @@ func TestNodesUseTheProxyOfTheNetwork(t *testing.T) {
 	}
 }
 
-// Otherwise each cluster of the command line has the condition SupportedFields False.
+// Otherwise each cluster of the command line gets the condition SupportedFields False.
 func TestNoFieldIsWithoutEffect(t *testing.T) {
 	full := valid()
 	full.ExternalDNSDomain, full.KubeAPIServerDNSName, full.PausedUntil = "d.com", "api.d.com", "true"

@@ -115,7 +115,7 @@ func healthy() *Objects {
 	}
 }
 
-// starting is a cluster whose load balancer, one component and one machine have problems.
+// starting is a cluster with problems of its load balancer, of one component and of one machine.
 func starting() *Objects {
 	o := healthy()
 	o.HostedCluster.Status.Version = nil
@@ -213,7 +213,7 @@ func TestJSONHasEveryConditionAndObject(t *testing.T) {
 	}
 }
 
-// objectsOf returns what the API server has of the objects.
+// objectsOf returns the objects of the API server.
 func objectsOf(o *Objects) (all []client.Object) {
 	all = append(all, o.HostedCluster, o.HostedControlPlane)
 	for i := range o.Components {

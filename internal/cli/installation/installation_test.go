@@ -91,7 +91,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestBuiltInChartTakesTheValues fails if a flag has a value that the chart does not have.
+// TestBuiltInChartTakesTheValues fails if a flag sets a value that the chart does not have.
 func TestBuiltInChartTakesTheValues(t *testing.T) {
 	binaries, err := pinned.Ensure(t.Context(), t.Output(), "helm")
 	if err != nil {

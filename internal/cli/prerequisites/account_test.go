@@ -45,7 +45,7 @@ func TestClusterThatCanBeCreatedPasses(t *testing.T) {
 			t.Errorf("there is no check %s", name)
 		}
 	}
-	// What the clusters of others lack does not concern the new one.
+	// Problems of other users' clusters do not concern the new one.
 	for _, r := range results {
 		if r.Check == "Images" || r.Check == "Trust policies" || r.Check == "Hosted clusters" {
 			t.Errorf("%+v", r)

@@ -30,7 +30,7 @@ func privateKey(t *testing.T) (text string, lines []string) {
 	return text, lines[1 : len(lines)-2]
 }
 
-// TestSecretsByTheirForm has no known values: a program may log what is in no Secret.
+// TestSecretsByTheirForm has no known values: a program may log a value that no Secret contains.
 func TestSecretsByTheirForm(t *testing.T) {
 	key, lines := privateKey(t)
 	r := New()

@@ -78,7 +78,7 @@ type world struct {
 
 func newWorld() *world { return &world{resources: map[string]resource{}} }
 
-// alive counts a moment. From dieAt on the process is dead: nothing that it does has an effect.
+// alive counts a moment. From dieAt on the process is dead: its actions have no effect.
 func (w *world) alive() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +137,7 @@ func (w *world) call(action string, effect func() error) error {
 	return err
 }
 
-// node of a resource whose dependencies must exist when it is created, and may not be deleted while it exists.
+// node returns the node of a resource. Its dependencies must exist when it is created, and may not be deleted while it exists.
 func (w *world) node(id string, repeatable bool, uses ...string) *resourcegraph.Node {
 	visible := func(r resource) bool { return time.Since(r.born) >= w.lag }
 	return &resourcegraph.Node{
@@ -215,7 +215,7 @@ func (w *world) observed(r resource) resourcegraph.Observed {
 	return o
 }
 
-// network is a graph like that of a VPC: two branches that join.
+// network is a graph like a VPC's: two branches that join.
 func (w *world) network() []*resourcegraph.Node {
 	return []*resourcegraph.Node{
 		w.node("join", true, "leaf-a", "leaf-b"),
@@ -395,7 +395,7 @@ func TestPlanWritesNothingAndShowsTheDifference(t *testing.T) {
 }
 
 // The process dies at every moment: before and after each call and each write of the state. The next run of the same command
-// finishes, without a second resource; destroy leaves nothing.
+// finishes, without a second resource; destroy leaves no resource.
 func TestDeathAtAnyMomentIsResumedWithoutALeak(t *testing.T) {
 	for lag, name := range map[time.Duration]string{0: "resources are found at once", 5 * time.Second: "resources are found after five seconds"} {
 		t.Run(name, func(t *testing.T) {
@@ -536,8 +536,8 @@ func TestDeletionThatIsNeverAcceptedIsGivenUpWithTheReason(t *testing.T) {
 	}
 }
 
-// The policy of a command allows the deletion of what carries a tag, and a resource that is gone carries none: IAM refuses what another
-// deletion has completed.
+// The policy of a command allows the deletion of tagged resources, and a deleted resource carries no tag: IAM refuses a deletion that
+// another deletion has completed.
 func TestDeletionThatIsRefusedIsCompleteIfTheResourceIsGone(t *testing.T) {
 	for name, gone := range map[string]bool{"gone": true, "still there": false} {
 		t.Run(name, func(t *testing.T) {
@@ -695,7 +695,7 @@ func TestStateFileIsForItsUserOnly(t *testing.T) {
 	})
 }
 
-// A plan leaves no file behind, and the end of a deletion neither.
+// A plan leaves no file, and the end of a deletion neither.
 func TestLockFilesAreDeletedWithTheState(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state.json")

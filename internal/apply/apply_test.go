@@ -137,8 +137,7 @@ func TestApplyRevertsChangesOfOtherWriters(t *testing.T) {
 	}
 }
 
-// A Route has a weight, whose type writes null where there is none. The API
-// server has a default for it.
+// The type of a Route's weight writes null for an unset weight. The API server sets a default for it.
 func TestUnsetFieldsAreLeftToTheDefault(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := routev1.Install(scheme); err != nil {
@@ -225,7 +224,7 @@ func TestDeleteReportsWhenAllObjectsAreGone(t *testing.T) {
 	}
 }
 
-// What was compared once is not compared again; what somebody changed since is.
+// A compared object is not compared again; an object that was changed since is.
 func TestACachedComparisonDoesNotHideALaterChange(t *testing.T) {
 	w := newWorld()
 	a := apply.New(w, clientgoscheme.Scheme, "tester")
@@ -287,7 +286,7 @@ func TestSetsWithDifferentParentsDoNotPruneEachOther(t *testing.T) {
 	}
 }
 
-// What keeps one object back keeps back those after it, unless they do not need it.
+// A failed object keeps back the objects after it, unless they do not need it.
 func TestAFailureStopsOnlyDependentObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		independent bool
@@ -309,10 +308,10 @@ func TestAFailureStopsOnlyDependentObjects(t *testing.T) {
 	}
 }
 
-// Who has written goes on with what the cache has, once it has what was written.
+// A writer goes on with the cache, once the cache contains the written objects.
 func TestAwaitWaitsBrieflyForTheCache(t *testing.T) {
 	for name, tc := range map[string]struct {
-		looks int // in which the cache has nothing yet
+		looks int // in which the cache is still empty
 		want  bool
 	}{
 		"a cache that is there soon is waited for": {looks: 5, want: true},

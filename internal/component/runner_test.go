@@ -190,8 +190,8 @@ func TestEvaluateWorkloadStatus(t *testing.T) {
 }
 
 // A kubelet counts from the first deletion request. Objects that create pods must
-// neither delete them with another grace period nor create others. The claims of the pods are deleted before them: nothing would
-// name the claims later.
+// neither delete them with another grace period nor create others. The claims of the pods are deleted before them: no object
+// would name the claims later.
 func TestPodsAreDeletedWithoutGracePeriod(t *testing.T) {
 	labels := map[string]string{ComponentLabel: "server"}
 	deployment, replicaSet, pod, going := &appsv1.Deployment{ObjectMeta: object("server")}, &appsv1.ReplicaSet{ObjectMeta: object("server-1")}, member(creating), member(creating)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kindsTarget is a target whose objects have these kinds.
+// kindsTarget is a target with objects of these kinds.
 type kindsTarget struct {
 	Target
 	kinds []client.ObjectList

@@ -93,7 +93,7 @@ func TestAFullTableForgetsValues(t *testing.T) {
 	}
 }
 
-// BenchmarkTransform says what an object costs when it comes in.
+// BenchmarkTransform measures the cost of an incoming object.
 func BenchmarkTransform(b *testing.B) {
 	s := NewShared()
 	for b.Loop() {

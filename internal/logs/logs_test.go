@@ -24,7 +24,7 @@ func parse(args ...string) (logs.Options, error) {
 }
 
 func TestLevels(t *testing.T) {
-	// What client-go writes at this level and beyond has the bodies of requests.
+	// The log of client-go at this level and beyond contains the bodies of requests.
 	const bodies = 8
 	for name, tc := range map[string]struct {
 		args []string

@@ -26,7 +26,7 @@ func serve(t *testing.T, opts ...func(*tls.Config)) string {
 	return listener.Addr().String()
 }
 
-// get asks with the certificates.
+// get sends a request with the certificates.
 func get(address string, certificates ...tls.Certificate) error {
 	c := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}}
 	defer c.CloseIdleConnections()

@@ -91,8 +91,7 @@ func TestAnUnusableCertificateIsReplaced(t *testing.T) {
 	}
 }
 
-// A certificate that does not pass what it was made for would be made again in
-// every pass, for ever.
+// A certificate that does not satisfy its own request would be issued again in every pass, for ever.
 func TestAnIssuedCertificateStays(t *testing.T) {
 	by := authority(t, "root-ca")
 	for _, hosts := range [][]string{

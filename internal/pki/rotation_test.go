@@ -93,15 +93,14 @@ func TestARotationHasThreeSteps(t *testing.T) {
 	}
 }
 
-// party is one end of a connection: what it shows, and what it trusts.
+// party is one end of a connection: its certificate, and its trusted authorities.
 type party struct {
 	leaf  *Leaf
 	trust []byte
 }
 
-// A server and its clients do not get what is new at the same time. Whoever has
-// which state of the Secrets, of this turn or the one before it: they understand
-// each other.
+// A server and its clients do not get a new state of the Secrets at the same time. With any two states, of this turn or the turn before it,
+// they can connect.
 func TestEveryCertificateIsTrustedAtEveryStep(t *testing.T) {
 	request := Request{User: "etcd-peer", Usage: Server | Client, Hosts: []string{"etcd-client", "10.0.0.1"}}
 	s, at := signer(t), now

@@ -35,7 +35,7 @@ func dataOf(t testing.TB, s *Signer) map[string][]byte {
 	return data
 }
 
-// again is what another process makes of the signer's Secret.
+// again returns the signer that another process decodes from the Secret.
 func again(t testing.TB, s *Signer) *Signer {
 	t.Helper()
 	read, err := DecodeSigner(dataOf(t, s))
@@ -133,7 +133,7 @@ func FuzzDecodeSigner(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What can be read is written in one way, or it would be written again and again.
+		// A readable signer is written in one way, or it would be written again and again.
 		written, err := read.Data()
 		if err != nil {
 			return // a year that JSON does not know

@@ -21,7 +21,7 @@ import (
 
 const token = "token-of-the-user"
 
-// apiServer is an API server whose pod echoes. Its pod "broken" reports an error.
+// apiServer is an API server with a pod that echoes. Its pod "broken" reports an error.
 func apiServer(t *testing.T) *rest.Config {
 	t.Helper()
 	upgrade := websocket.Server{

@@ -122,8 +122,7 @@ func TestSummaryIsTheFirstOutcomeThatIsNotDone(t *testing.T) {
 	}
 }
 
-// A status is often set more than once on the way: a step is done, and what it has
-// found makes the condition False. Users see the end only.
+// A status is often set more than once on the way: a step is done, and its result makes the condition False. Users see the end only.
 func TestTransitionTimeIsThatOfTheEnd(t *testing.T) {
 	isFalse := condition(metav1.ConditionFalse, "Because", "denied")
 	for name, tc := range map[string]struct {

@@ -34,7 +34,7 @@ var (
 	request = ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "private-router"}}
 )
 
-// controller returns a controller whose live phase has those steps.
+// controller returns a controller with those steps in its live phase.
 func (w *world) controller(steps ...step) *controller {
 	return &controller{
 		Name: "test", Client: w.Client, Reader: w.Client, Clock: clocktesting.NewFakePassiveClock(start),

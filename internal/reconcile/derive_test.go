@@ -44,7 +44,7 @@ func TestDerivedConditionsChangeInTheSameWrite(t *testing.T) {
 			t.Errorf("after %s: %d writes", step.name, w.count())
 		}
 	}
-	// Nothing has changed: nothing is written.
+	// Without a change there is no write.
 	mustWrite(t, a.Writer(w.read(t)))
 	if w.count() != 2 {
 		t.Errorf("%d writes, want 2", w.count())

@@ -13,8 +13,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// spaced returns a controller that spaces its writes, with one condition in Prompt. Its steps return what the outcomes
-// hold at that time.
+// spaced returns a controller that spaces its writes, with one condition in Prompt. Its steps return the current
+// outcomes.
 func (w *world) spaced(outcomes *struct{ ready, linked error }, change func(*hyperv1.AWSEndpointService)) *controller {
 	c := w.controller(
 		reconcile.Group(

@@ -83,8 +83,7 @@ func (w *world) apply(instead func(ctx context.Context, obj runtime.ApplyConfigu
 	})
 }
 
-// hold returns a client whose first write of the status of an object of that name waits
-// until release is closed or its context ends.
+// hold returns a client. Its first write of the status of an object of that name waits until release is closed or its context ends.
 func (w *world) hold(name string, release <-chan struct{}) (c client.Client, inFlight <-chan struct{}) {
 	first, started := sync.Once{}, make(chan struct{})
 	return w.apply(func(ctx context.Context, obj runtime.ApplyConfiguration, next func() error) error {

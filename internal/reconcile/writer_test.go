@@ -343,7 +343,7 @@ func TestDeclaredFinalizersAreAddedTogether(t *testing.T) {
 	}
 }
 
-// Otherwise a status written after the finalizer would replace what was recorded.
+// Otherwise a status written after the finalizer would replace the recorded status.
 func TestAFinalizerOverAnOldStatusIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)
@@ -369,7 +369,7 @@ func TestRemovingAFinalizerOfAnOldCopyIsAConflict(t *testing.T) {
 }
 
 // A finalizer is added after the object was read. On a real API server it may go with
-// the object, unless the deletion has the resourceVersion as a precondition.
+// the object, unless the deletion carries the resourceVersion as a precondition.
 func TestDeletionOfAnOldCopyWaitsForTheNewOne(t *testing.T) {
 	w := newWorld(t)
 	stale, fresh := w.read(t), w.read(t)

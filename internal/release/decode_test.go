@@ -11,7 +11,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// openShift is a piece of what `oc adm release new` writes.
+// openShift is a part of the output of `oc adm release new`.
 const openShift = `{
   "kind": "ImageStream", "apiVersion": "image.openshift.io/v1",
   "metadata": {"name": "4.21.3", "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": {"release.openshift.io/from-image-stream": "ocp/4.21"}},

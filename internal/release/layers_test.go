@@ -101,7 +101,7 @@ func TestLayersOfEveryCompressionAreRead(t *testing.T) {
 		if err := found.add(rest); err != nil || string(found.content[references]) != "r" {
 			t.Errorf("%s: %q %v", name, found.content[references], err)
 		}
-		// Only who reads it all has had the digest checked.
+		// The digest is checked only when all is read.
 		if rest.Len() != 0 {
 			t.Errorf("%s: %d bytes were not read", name, rest.Len())
 		}

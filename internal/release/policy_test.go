@@ -33,7 +33,7 @@ func (w *world) under(p release.Policy) *world {
 	return &world{w.Registry, w.clock, release.New(release.Options{Clock: w.clock, Wait: time.Minute, Policy: p})}
 }
 
-// outcome returns the kind of error with which a release is refused, or nothing.
+// outcome returns the kind of error with which a release is refused, or "".
 func (w *world) outcome(t *testing.T, image string) release.Kind {
 	_, err := w.releases.Resolve(t.Context(), image, nil)
 	return release.KindOf(err)

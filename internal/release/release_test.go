@@ -21,7 +21,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/registry"
 )
 
-// world is a registry and somebody who asks it.
+// world is a registry and its client.
 type world struct {
 	*registry.Registry
 	clock    *clocktesting.FakePassiveClock
@@ -87,7 +87,7 @@ func (w *world) resolve(t *testing.T, image string, pullSecret string) *release.
 	return r
 }
 
-// kind is what stands in the way.
+// kind returns the kind of the resolution's error.
 func (w *world) kind(t *testing.T, image, pullSecret string) release.Kind {
 	t.Helper()
 	r, err := w.releases.Resolve(t.Context(), image, []byte(pullSecret))
@@ -97,14 +97,14 @@ func (w *world) kind(t *testing.T, image, pullSecret string) release.Kind {
 	return release.KindOf(err)
 }
 
-// asked is the number of requests that do adds.
+// asked returns the number of requests that do sends.
 func (w *world) asked(do func()) int {
 	before := len(w.Requests())
 	do()
 	return len(w.Requests()) - before
 }
 
-// someDigest is that of an image that is never looked at.
+// someDigest is the digest of an image that is never read.
 const someDigest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 func kubernetes() *payload.Description {
@@ -213,7 +213,7 @@ func TestErrorsAreClassified(t *testing.T) {
 			if !strings.Contains(err.Error(), c.image) {
 				t.Errorf("%q does not name the image", err)
 			}
-			// Said again by somebody who knows nothing, it is the same sentence.
+			// A resolver with an empty cache returns the same sentence.
 			if _, again := release.New(release.Options{Clock: w.clock, Wait: time.Minute}).Resolve(t.Context(), c.image, []byte(c.secret)); again == nil || again.Error() != err.Error() {
 				t.Errorf("first %q, then %q", err, again)
 			}

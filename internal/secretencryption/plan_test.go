@@ -19,7 +19,7 @@ func ref(name string) *Key {
 	return &k
 }
 
-// A world is a control plane whose API servers apply the desired configuration.
+// A world is a control plane with API servers that apply the desired configuration.
 type world struct {
 	t     *testing.T
 	st    *hyperv1.SecretEncryptionRecord
@@ -37,7 +37,7 @@ func newWorld(t *testing.T, present string) *world {
 	return w
 }
 
-// configuration reads one such as "a b" or "- a", in which nothing is encrypted.
+// configuration parses a configuration such as "a b" or "- a", in which objects are not encrypted.
 func configuration(text string) *Configuration {
 	c := &Configuration{}
 	for _, name := range strings.Fields(text) {
@@ -72,7 +72,7 @@ func (w *world) String() string {
 	return fmt.Sprintf("%s: %s", stage, text(w.facts.Present))
 }
 
-// plan takes one step, and has the API servers take it over, one after the other.
+// plan takes one step, and lets the API servers apply it, one after the other.
 func (w *world) plan() {
 	w.t.Helper()
 	before := w.facts.Present
@@ -94,7 +94,7 @@ func (w *world) plan() {
 }
 
 // check fails the test if API servers with both configurations, at the same
-// time, could not read what is in etcd and what either writes.
+// time, could not read the data in etcd and the data that either writes.
 func (w *world) check(before, after *Configuration) {
 	w.t.Helper()
 	for _, c := range []*Configuration{before, after} {
@@ -130,7 +130,7 @@ func (w *world) rewrite() {
 	w.written = map[string]bool{w.facts.Present.Keys[0].Name: true}
 }
 
-// runToEnd repeats until nothing changes, and returns every change.
+// runToEnd repeats until there is no change, and returns every change.
 func (w *world) runToEnd() []string {
 	w.t.Helper()
 	var seen []string
@@ -204,7 +204,7 @@ func TestAKeyMayChangeDuringAnUpgradeOfTheOperator(t *testing.T) {
 	expect(t, w.runToEnd(), "WriteKey: b a", "ReadKey: b c a", "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
 }
 
-// The way of users who name the new key as backupKey first.
+// The way of users that name the new key as backupKey first.
 func TestABackupKeyIsReadAndDoesNotWrite(t *testing.T) {
 	w := done(t, "a")
 	w.facts.Backup = ref("b")
@@ -237,7 +237,7 @@ func TestAKeyThatIsChangedAgainExtendsTheMove(t *testing.T) {
 		return nil
 	}
 	for stage, want := range map[hyperv1.SecretEncryptionStage][]string{
-		// Nothing was encrypted with b, which may be a key that never worked.
+		// No object was encrypted with b, which may be a key that never worked.
 		hyperv1.SecretEncryptionReadKey:   {"ReadKey: a c", "WriteKey: c a", "Reencrypt: c a", "Retain: c a", "Drop: c", "Done: c"},
 		hyperv1.SecretEncryptionWriteKey:  {"ReadKey: b c a", "WriteKey: c a b", "Reencrypt: c a b", "Retain: c a b", "Drop: c", "Done: c"},
 		hyperv1.SecretEncryptionReencrypt: {"ReadKey: b c a", "WriteKey: c a b", "Reencrypt: c a b", "Retain: c a b", "Drop: c", "Done: c"},

@@ -18,7 +18,7 @@ func TestHostedClusterErrorsNameTheReasonAndTheChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*hyperv1.HostedCluster)
 		reason string   // empty for a cluster that is fine
-		says   []string // what the messages must tell
+		says   []string // words that the messages must contain
 	}{
 		"a private cluster with its API on a load balancer": {change: func(*hyperv1.HostedCluster) {}},
 		"a cluster with its API behind the router": {

@@ -11,7 +11,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// TestReferenceManifestsAreValid reads the manifests of a scenario, which are those of HyperShift's command line. Their Routes have
+// TestReferenceManifestsAreValid reads the manifests of a scenario, which HyperShift's command line has written. Their Routes have
 // no host names.
 func TestReferenceManifestsAreValid(t *testing.T) {
 	files, err := filepath.Glob("../../test/e2e/testdata/reference/*.yaml")

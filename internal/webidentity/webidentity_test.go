@@ -24,7 +24,7 @@ const issuer = "https://documents.example.com/demo"
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// AWS has nothing but the documents: the token must be good by them alone.
+// AWS has only the documents: the token must be valid by them alone.
 func TestATokenIsValidByThePublishedDocuments(t *testing.T) {
 	for name, generate := range map[jose.SignatureAlgorithm]func() (private, public []byte, err error){
 		jose.ES256: webidentity.GenerateKey, jose.RS256: webidentity.GenerateRSAKey,

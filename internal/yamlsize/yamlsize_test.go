@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bomb has an anchor with a string of a size, and a number of aliases.
+// bomb returns an anchor with a string of a size, and a number of aliases.
 func bomb(size, aliases int) string {
 	return "x: &a " + strings.Repeat("s", size) + "\ny: [" + strings.Repeat("*a,", aliases) + "]\n"
 }
@@ -47,7 +47,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is accepted is read into JSON that is not much larger.
+// Accepted text is read into JSON that is not much larger.
 func FuzzCheck(f *testing.F) {
 	for _, text := range []string{bomb(20_000, 1_000), nested(4), nested(16), "a: &a {b: [1, 0x2f, 2026-01-01, ~, \"\\x00\"]}\nc: {<<: *a, d: *a}", "- !!binary |\n  AAAA\n- *", "%YAML 1.1\n---\na: |\n  *b\n..."} {
 		f.Add([]byte(text))

@@ -17,12 +17,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsresources"
 )
 
-// The policies that an administrator gives to the operators allow what the
-// packages that they use can call, and nothing else.
+// The policies that an administrator gives to the operators allow the calls of the packages that they use, and no others.
 func TestPolicies(t *testing.T) {
 	for file, want := range map[string][]string{
 		HypershiftOperator: hypershiftOperator(),
-		// Route 53 asks EC2 about the owner of the VPC.
+		// Route 53 calls EC2 for the owner of the VPC.
 		ControlPlaneOperator:  called(ControlPlaneOperator, "ec2:DescribeVpcs"),
 		SharedVPCControlPlane: called(SharedVPCControlPlane),
 		// The user names the zone of a shared VPC, so no call looks for it.
@@ -39,7 +38,7 @@ func TestPolicies(t *testing.T) {
 
 var update = flag.Bool("update", false, "write "+SharedVPCControlPlane)
 
-// The role for the endpoint in a shared VPC may do what the control-plane-operator may do with the resources of that VPC.
+// The role for the endpoint in a shared VPC has the control-plane-operator's permissions on the resources of that VPC.
 // The policy is generated from the other one.
 func TestPolicyForSharedVPCIsDerived(t *testing.T) {
 	source, err := documents.ReadFile(ControlPlaneOperator)
@@ -67,7 +66,7 @@ var (
 	trailingComma = regexp.MustCompile(`,(\s*\])`)
 )
 
-// limitedTo returns the policy with those of its actions that are allowed, and without the statements that have none.
+// limitedTo returns the policy with its allowed actions, and without the statements that have none.
 func limitedTo(t *testing.T, policy string, allowed []string) string {
 	t.Helper()
 	var kept []string
@@ -113,7 +112,7 @@ var unconditional = map[string]string{
 	"RolesOfTheSharedVPC":            "the resources are the roles themselves",
 }
 
-// What changes something is limited to the cluster: by its resource, or by a condition on tags or on the VPC.
+// An action that changes a resource is limited to the cluster: by its resource, or by a condition on tags or on the VPC.
 func TestPoliciesAreLimitedToTheCluster(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range files {
@@ -153,13 +152,13 @@ func TestPoliciesAreLimitedToTheCluster(t *testing.T) {
 	}
 }
 
-// reads says whether an action changes nothing.
+// reads reports whether an action only reads.
 func reads(action string) bool {
 	_, name, _ := strings.Cut(action, ":")
 	return strings.HasPrefix(name, "Describe") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Get")
 }
 
-// A condition on an existing resource asks for the tag of the cluster, or for that of the operator.
+// A condition on an existing resource requires the cluster tag, or the operator's tag.
 func TestConditionsNameTheTagsThatOurCodeSets(t *testing.T) {
 	keys := []string{names.ClusterTag("${INFRA_ID}"), awsx.OwnerTag}
 	for _, file := range files {
@@ -195,7 +194,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// The worker role that nodes get by default is the one that may be passed on to them.
+// The default worker role of nodes is the role that may be passed on to them.
 func TestTheWorkerRoleIsTheOneOfTheDefaultInstanceProfile(t *testing.T) {
 	for _, s := range statements(t, NodePoolManagement) {
 		if slices.Contains(s.Action, "iam:PassRole") {
@@ -211,7 +210,7 @@ func TestTheWorkerRoleIsTheOneOfTheDefaultInstanceProfile(t *testing.T) {
 func hypershiftOperator() []string {
 	// Without the permission to list, S3 calls a document that is missing forbidden.
 	actions := called(HypershiftOperator, "s3:ListBucket")
-	// Deleting many is allowed by what allows deleting one.
+	// The permission to delete one object allows deleting many.
 	actions[slices.Index(actions, "s3:DeleteObjects")] = "s3:DeleteObject"
 	return actions
 }

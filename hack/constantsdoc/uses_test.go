@@ -34,7 +34,7 @@ func TestEveryConditionHasAWriter(t *testing.T) {
 	}
 }
 
-// sameOnControlPlane are the conditions of a HostedCluster that are copied from those of another name of its HostedControlPlane.
+// sameOnControlPlane are the conditions of a HostedCluster that are copied from conditions of another name of its HostedControlPlane.
 var sameOnControlPlane = map[string]string{"HostedClusterDegraded": "HostedControlPlaneDegraded"}
 
 // TestEveryAnnotationHasAReader fails for an annotation of the page that no program reads or writes. That the hypershift-operator
@@ -166,8 +166,8 @@ func collectUses(file *ast.File, used map[string]bool, skip func(use ast.Expr, s
 	})
 }
 
-// reads reports whether a use of a condition or reason sets nothing: it is in a call of a getter, a comparison, a list of strings,
-// or a table of what is copied, needed or good. The stack has the nodes around the use.
+// reads reports whether a use of a condition or reason only reads: it is in a call of a getter, a comparison, a list of strings,
+// or a table of copied, needed or good conditions. The stack holds the nodes around the use.
 func reads(use ast.Expr, stack []ast.Node) bool {
 	inner := ast.Node(use)
 	for _, outer := range slices.Backward(stack) {

@@ -155,7 +155,7 @@ func TestTagsArePinned(t *testing.T) {
 	if !maps.Equal(rel.Components, want) {
 		t.Errorf("pinned %v, want %v", rel.Components, want)
 	}
-	// A digest has no version. The operator compares that of etcd with the one that runs.
+	// A digest has no version. The operator compares etcd's version with the running one.
 	if rel.EtcdVersion != "3.6.8" || rel.KubernetesVersion != "1.36.3" {
 		t.Errorf("etcd %q and Kubernetes %q", rel.EtcdVersion, rel.KubernetesVersion)
 	}

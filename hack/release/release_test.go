@@ -292,8 +292,7 @@ func TestArchivesHaveTheProgramUnderBothNames(t *testing.T) {
 	}
 }
 
-// A release compiles the command line for all platforms. This test compiles only those of its packages that have files of their own for some
-// of them.
+// A release compiles the command line for all platforms. This test compiles only its packages with platform-specific files.
 func TestPackagesWithFilesForOneSystemCompileForAll(t *testing.T) {
 	seen := map[string]bool{}
 	for _, platform := range commandLinePlatforms {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// shared lists modules that have the same versions of what they import, so that packages are compiled once. A program requires
-// at least the versions with which it is released. Programs of other Go releases, or in C, share nothing.
+// shared lists modules with the same versions of their imports, so that packages are compiled once. A program requires
+// at least the versions with which it is released. Programs of other Go releases, or in C, share no packages.
 var shared = []struct {
 	because string
 	dirs    []string

@@ -28,7 +28,7 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// These are the only images of a release that are not what the lab runs. A new name here needs a reason that users read.
+// These are the only images of a release that the lab does not run. A new name here needs a reason that users read.
 var differences = []string{
 	"aws-cloud-controller-manager", "aws-ebs-csi-driver", "cluster-autoscaler", "csi-external-attacher", "csi-external-provisioner",
 	"csi-external-resizer", "csi-livenessprobe", "csi-node-driver-registrar", "haproxy", "pause", "pod-identity-webhook",
@@ -64,7 +64,7 @@ func TestVersionsAreThoseOfTheLab(t *testing.T) {
 	}
 }
 
-// A payload of a version of Kubernetes has the servers of this version, and the operators can host it.
+// A payload of a version of Kubernetes contains the servers of this version, and the operators can host it.
 func TestProgramsOfKubernetesHaveItsVersion(t *testing.T) {
 	for _, kubernetes := range Kubernetes {
 		for _, program := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"} {

@@ -16,8 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// What follows cannot be a case of the contract suite: AWS has no handle for it,
-// or it would cost minutes there.
+// The following tests cannot be cases of the contract suite: AWS has no control for them, or they would take minutes there.
 
 func TestLoadBalancersTakeTime(t *testing.T) {
 	w := start(t)

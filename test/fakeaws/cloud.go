@@ -33,10 +33,9 @@ type Cloud struct {
 	tokens   map[tokenKey]tokens // of requests; nil without a limit
 }
 
-// Delays says how long AWS takes to do what it does behind the caller's back.
+// Delays holds the durations of AWS's asynchronous changes.
 type Delays struct {
-	// These are set when the thing is made, modified or deleted: another delay
-	// does not move what is under way.
+	// These are set when the thing is made, modified or deleted: another delay does not move changes in progress.
 	EndpointPending  time.Duration // a new or modified endpoint, until it is available
 	EndpointDeleting time.Duration // a deleted endpoint, until it and its network interfaces are gone
 	ServicePending   time.Duration // a new endpoint service, until it is Available
@@ -89,8 +88,8 @@ func (c *Cloud) SetDelays(d Delays) {
 	c.delays = d
 }
 
-// SetPageSize makes every list come in pages of n at most: AWS may return fewer
-// items than asked for at any time, so code that reads one page only must fail.
+// SetPageSize makes every list come in pages of n at most: AWS may return fewer items than requested at any time, so code that reads only
+// one page must fail.
 func (c *Cloud) SetPageSize(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,8 +119,8 @@ func (c *Cloud) account(id string) *Account {
 	return a
 }
 
-// Account is one AWS account. Its methods seed the cloud from outside, as an
-// administrator's console would; what they do is not recorded as a call.
+// Account is one AWS account. Its methods seed the cloud from outside, as an administrator's console would; their changes are not recorded
+// as calls.
 type Account struct {
 	cloud   *Cloud
 	id      string
@@ -135,7 +134,7 @@ type Account struct {
 // ID returns the twelve digits.
 func (a *Account) ID() string { return a.id }
 
-// region is what one account has in one region.
+// region holds the resources of one account in one region.
 type region struct {
 	account   *Account
 	name      string
@@ -176,7 +175,7 @@ type departure struct {
 	gone func()
 }
 
-// settle lets happen what is due.
+// settle makes the due changes.
 func (c *Cloud) settle(now time.Time) {
 	if len(c.leaving) == 0 {
 		return

@@ -13,13 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// constraintsJSON is what the service models of AWS require of the input of each operation. The SDK checks only that
+// constraintsJSON holds the requirements of AWS's service models on the input of each operation. The SDK checks only that
 // required members are there. go test ./test/fakeaws -args -update writes the file.
 //
 //go:embed constraints.json
 var constraintsJSON []byte
 
-// constraints are those of all services, by the prefix of the service in IAM policies.
+// constraints are the constraints of all services, by the prefix of the service in IAM policies.
 type constraints struct {
 	Services map[string]*serviceConstraints `json:"services"`
 }
@@ -29,7 +29,7 @@ type serviceConstraints struct {
 	Shapes     map[string]*shape `json:"shapes"`
 }
 
-// shape limits a structure, list, map, text or number. Shapes that limit nothing are left out.
+// shape limits a structure, list, map, text or number. Shapes without a limit are left out.
 type shape struct {
 	Members  map[string]string `json:"members"`
 	Required []string          `json:"required"`

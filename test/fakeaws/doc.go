@@ -6,9 +6,9 @@
 //	        identity.go  recorder.go faults.go constraints.go  cloud.go        operations.go
 //
 // There is no wire format: an operation is a function from the SDK's input type to
-// its output type, in the file of its resource. What an operation does not know
-// (an input field, a filter), and what the service model of AWS does not allow, is
-// reported to the test and never ignored.
+// its output type, in the file of its resource. An unknown part of an operation (an input field, a
+// filter), and a request that the service model of AWS does not allow, are reported to the test and
+// never ignored.
 //
 // A test makes a Cloud, seeds its accounts (AddVPC, AddSubnet, AddLoadBalancer,
 // AddHostedZone, AddBucket, AddRole, AddIdentityProvider), and gets clients from
@@ -16,9 +16,8 @@
 //
 //	awsx.NewConfig(ctx, awsx.Options{..., Middleware: []func(*middleware.Stack) error{cloud.Install, fakeaws.NoBackoff}})
 //
-// Then it breaks things (Fault, FailEndpoint, ExpireCredentials, Remove...), and
-// asks what happened (Snapshot, Calls). That this is what AWS does is said by the
-// suite in test/awscontract; a new operation begins with a case there.
+// Then it breaks things (Fault, FailEndpoint, ExpireCredentials, Remove...), and reads the result (Snapshot, Calls). The suite in
+// test/awscontract proves that AWS behaves in the same way; a new operation begins with a case there.
 //
 // Time is the clock's: things are pending, deleting and gone when the test steps
 // it, and lists may lag behind. Nothing here starts a goroutine.

@@ -21,7 +21,7 @@ const (
 	deleted           types.State = "deleted"
 )
 
-// acceptance is what the owner of the service has said.
+// acceptance is the decision of the service's owner.
 type acceptance int
 
 const (

@@ -44,7 +44,7 @@ func (q *request) createEndpoint(in *ec2.CreateVpcEndpointInput) (*ec2.CreateVpc
 	if id != "" {
 		e := q.region.endpoints.items[id]
 		if e == nil {
-			// What EC2 answered the first time, with the state of now.
+			// The first answer of EC2, with the present state.
 			return &ec2.CreateVpcEndpointOutput{ClientToken: in.ClientToken, VpcEndpoint: &types.VpcEndpoint{
 				VpcEndpointId: aws.String(id), State: deleted, VpcId: in.VpcId, ServiceName: in.ServiceName, VpcEndpointType: in.VpcEndpointType}}, nil
 		}
@@ -96,7 +96,7 @@ func (q *request) createEndpoint(in *ec2.CreateVpcEndpointInput) (*ec2.CreateVpc
 // fullAccess is the policy of an endpoint without one of its own.
 const fullAccess = `{"Statement":[{"Action":"*","Effect":"Allow","Principal":"*","Resource":"*"}]}`
 
-// endpointChange has the attributes that creation and modification set alike.
+// endpointChange holds the attributes that creation and modification set alike.
 type endpointChange struct {
 	privateDNS  *bool
 	addresses   types.IpAddressType
@@ -239,7 +239,7 @@ func (q *request) modifyEndpoint(in *ec2.ModifyVpcEndpointInput) (*ec2.ModifyVpc
 	return &ec2.ModifyVpcEndpointOutput{Return: aws.Bool(true)}, nil
 }
 
-// deleteEndpoints says per id what it could not delete. The interfaces stay while
+// deleteEndpoints returns an error for each id that it could not delete. The interfaces stay while
 // the endpoint is deleting, so its security groups and subnets do too.
 func (q *request) deleteEndpoints(in *ec2.DeleteVpcEndpointsInput) (*ec2.DeleteVpcEndpointsOutput, error) {
 	out := &ec2.DeleteVpcEndpointsOutput{}

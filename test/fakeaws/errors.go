@@ -56,7 +56,7 @@ func (c *Cloud) respond(err error) error {
 	}
 }
 
-// connectionReset is what the SDK makes of a connection that broke before the answer.
+// connectionReset returns the SDK's error for a connection that broke before the answer.
 func connectionReset() error {
 	return &smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "https://aws.invalid/", Err: &net.OpError{
 		Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}}

@@ -138,7 +138,7 @@ func TestEventualConsistency(t *testing.T) {
 	}
 }
 
-// complaints collects what the fake says about its caller.
+// complaints collects the fake's reports about its caller.
 type complaints []string
 
 func (c *complaints) Errorf(format string, args ...any) {

@@ -8,13 +8,13 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Kind is what goes wrong.
+// Kind is the kind of a fault.
 type Kind int
 
 // The faults.
 const (
 	Throttled   Kind = iota // refused, with each service's own code
-	ServerError             // refused with an internal error; nothing happened
+	ServerError             // refused with an internal error; without effect
 	Garbled                 // a page of HTML with status 500, as a proxy sends it
 	Reset                   // the connection breaks before the call arrives
 	AnswerLost              // the call is applied and the connection breaks before the answer
@@ -40,7 +40,7 @@ type armed struct {
 	seen int
 }
 
-// Fault arms a fault and returns what disarms it.
+// Fault arms a fault and returns a function that disarms it.
 func (c *Cloud) Fault(f Fault) (heal func()) {
 	f.Nth, f.Times = max(f.Nth, 1), max(f.Times, Forever)
 	if f.Times == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// attributes is what a kind of resource can be filtered by, beside its tags: the
+// attributes are the filters of a kind of resource, in addition to its tags: the
 // name of the filter, and the values the resource has for it.
 type attributes[T resource] map[string]func(*request, T) []string
 
@@ -122,7 +122,7 @@ func matches[T resource](q *request, item T, filters []filter, known attributes[
 	return true
 }
 
-// values returns what the resource has for the filter.
+// values returns the resource's values for the filter.
 func values[T resource](q *request, item T, f filter, known attributes[T]) []string {
 	tags := item.base().tags
 	if key, ok := f.tagKey(); ok {

@@ -87,7 +87,7 @@ func (c *Cloud) zonesWhere(wanted func(*hostedZone) bool) []*hostedZone {
 	return found
 }
 
-// zonePage cuts a list of zones behind the one that the marker names.
+// zonePage returns the zones after the marker's zone.
 func (q *request) zonePage(zones []*hostedZone, marker *string, maxItems *int32) (page []*hostedZone, next *string, err error) {
 	if aws.ToString(marker) != "" {
 		i := slices.IndexFunc(zones, func(z *hostedZone) bool { return z.id == *marker })

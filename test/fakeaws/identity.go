@@ -14,7 +14,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// identity is who a call comes from.
+// identity is the caller of a call.
 type identity struct {
 	account string
 	role    string // without path; empty for the account itself
@@ -54,7 +54,7 @@ func withoutDelay() aws.Retryer {
 	})
 }
 
-// NoBackoff replaces a client's retryer by one that does not wait. Install it
+// NoBackoff replaces a client's retryer by a retryer that does not wait. Install it
 // after the middleware that sets the retryer of production.
 func NoBackoff(stack *middleware.Stack) error {
 	_, err := stack.Finalize.Swap("Retry", retry.NewAttemptMiddleware(withoutDelay(), smithyhttp.RequestCloner))
@@ -116,8 +116,7 @@ func accessKey(req any) string {
 	return key
 }
 
-// authenticate finds out who calls. Without an identity it returns an empty one
-// and the service's refusal.
+// authenticate determines the caller. Without an identity it returns an empty identity and the service's refusal.
 func (c *Cloud) authenticate(op *operation, key string) (*identity, error) {
 	if key == "" && op.anonymous {
 		return &identity{account: nobody}, nil

@@ -21,11 +21,11 @@ func init() {
 // Instance is a seed for SetInstance.
 type Instance struct {
 	ID string
-	// State is that of EC2; running if empty.
+	// State is the state in EC2; running if empty.
 	State types.InstanceStateName
 	// System and Status are the results of the status checks; ok if empty.
 	System, Status types.SummaryStatus
-	// Console is what the instance has written. Old is true for an instance that does not have its present output.
+	// Console is the instance's output. Old is true for an instance that does not have its present output.
 	Console string
 	Old     bool
 	Tags    map[string]string

@@ -12,8 +12,7 @@ type kind[T resource] struct {
 	name     string // in a TagSpecification
 	notFound string // EC2's code for an id that it does not know
 
-	// label is what a snapshot has in the place of an id, line a whole resource. Nil for
-	// none.
+	// label returns the text in place of an id in a snapshot, line the text for a whole resource. Nil for no text.
 	label func(T) string
 	line  func(*picture, T) string
 }
@@ -26,7 +25,7 @@ type declared interface {
 	draw(*picture, *region)
 }
 
-// kinds has those first whose prefix is longer: one can begin with another.
+// kinds lists longer prefixes first: a prefix can begin with another.
 var kinds []declared
 
 func declare[T resource](prefix, name, notFound string) *kind[T] {

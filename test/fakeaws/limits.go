@@ -9,10 +9,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
-// tokenKey is what a bucket of tokens is for: all operations of Route 53 share one.
+// tokenKey identifies a bucket of tokens: all operations of Route 53 share one.
 type tokenKey struct{ account, region, operation string }
 
-// tokens are what was left in a bucket when a request was last counted.
+// tokens holds the number of tokens that remained in a bucket when a request was last counted.
 type tokens struct {
 	left    float64
 	counted time.Time

@@ -80,8 +80,8 @@ func (a *Account) SetLoadBalancerState(region, name, state string) {
 	a.region(region).balancers.byName[name].seed.State = state
 }
 
-// RemoveLoadBalancer takes a load balancer away, even one an endpoint service
-// uses: what AWS refuses can still be seen after a mishap.
+// RemoveLoadBalancer removes a load balancer, even if an endpoint service uses it: AWS refuses that, but such a state can be seen after an
+// accident.
 func (a *Account) RemoveLoadBalancer(region, name string) {
 	a.cloud.mu.Lock()
 	defer a.cloud.mu.Unlock()
@@ -171,8 +171,7 @@ func (lb *loadBalancer) describe(q *request) types.LoadBalancer {
 	return d
 }
 
-// deleteLoadBalancer succeeds for one that is not there, and refuses one that an
-// endpoint service uses.
+// deleteLoadBalancer succeeds for a load balancer that does not exist, and refuses a load balancer that an endpoint service uses.
 func (q *request) deleteLoadBalancer(in *elb.DeleteLoadBalancerInput) (*elb.DeleteLoadBalancerOutput, error) {
 	if q.region.serviceOn(*in.LoadBalancerArn) != nil {
 		return nil, modelled(http.StatusBadRequest, &types.ResourceInUseException{

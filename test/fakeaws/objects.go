@@ -62,7 +62,7 @@ func (a *Account) RemoveBucket(name string) {
 	delete(a.cloud.buckets, name)
 }
 
-// Object returns what is in a bucket, as an anonymous reader of a public one sees it.
+// Object returns an object of a bucket, as an anonymous reader of a public bucket sees it.
 func (c *Cloud) Object(bucket, key string) (body []byte, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +119,7 @@ func (q *request) putObject(in *s3.PutObjectInput) (*s3.PutObjectOutput, error) 
 	return &s3.PutObjectOutput{ETag: aws.String(o.etag())}, nil
 }
 
-// sent is what send has read before.
+// sent returns the body that send has read before.
 func sent(body io.Reader) ([]byte, error) {
 	again, ok := body.(io.Seeker)
 	if !ok {

@@ -90,7 +90,7 @@ func operationOf(in any) *operation {
 	return operations[reflect.TypeOf(in)]
 }
 
-// run serves the call unless it asks for what the fake does not know.
+// run serves the call unless it uses fields that the fake does not know.
 func (op *operation) run(q *request, in any) (any, error) {
 	v := reflect.ValueOf(in).Elem()
 	for _, i := range op.unknown {

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// page is what a caller says about paging.
+// page holds a caller's paging parameters.
 type page struct {
 	max   *int32
 	token *string

@@ -11,8 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
-// permission is what a rule lets through. Two rules of a group never have the
-// same one, whatever their descriptions say.
+// permission is the traffic that a rule permits. Two rules of a group never have equal permissions, whatever their descriptions are.
 type permission struct {
 	egress              bool
 	protocol            string

@@ -18,7 +18,7 @@ func init() {
 	)
 }
 
-// principal is one that may connect to a service.
+// principal is a principal that may connect to a service.
 type principal struct {
 	meta
 	arn string
@@ -29,7 +29,7 @@ var principalAttributes = attributes[*principal]{
 	"principal-type": one(func(p *principal) string { return string(p.kind()) }),
 }
 
-// principalARN is what AWS takes: a session's ARN is refused with InvalidPrincipal,
+// principalARN matches the ARNs that AWS accepts: a session's ARN is refused with InvalidPrincipal,
 // see https://github.com/hashicorp/terraform-provider-aws/issues/16657.
 var principalARN = regexp.MustCompile(`^(\*|arn:aws[a-z-]*:iam::(\d{12}):(root|(user|role)/[\w+=,.@/-]+))$`)
 
@@ -70,7 +70,7 @@ func (c *Cloud) exists(arn string) bool {
 	return account.roles[arn[strings.LastIndex(arn, "/")+1:]] != nil
 }
 
-// modifyPermissions is all or nothing; adding what is there and removing what is not is fine.
+// modifyPermissions is atomic; adding an existing principal and removing a missing one succeed.
 func (q *request) modifyPermissions(in *ec2.ModifyVpcEndpointServicePermissionsInput) (*ec2.ModifyVpcEndpointServicePermissionsOutput, error) {
 	s, err := q.region.services.find(q, *in.ServiceId)
 	if err != nil {

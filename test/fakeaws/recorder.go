@@ -52,7 +52,7 @@ func codeOf(err error) string {
 	return err.Error()
 }
 
-// Calls returns what was called since the last ForgetCalls, in order.
+// Calls returns the calls since the last ForgetCalls, in order.
 func (c *Cloud) Calls() []Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ func init() {
 	)
 }
 
-// recordKey is what is unique among the simple records of a zone.
+// recordKey is unique among the simple records of a zone.
 type recordKey struct {
 	name string // canonical
 	kind types.RRType
@@ -97,8 +97,7 @@ func (q *request) listRecords(in *route53.ListResourceRecordSetsInput) (*route53
 	return out, nil
 }
 
-// changeRecords applies the whole batch or nothing, and names everything that is
-// wrong with it.
+// changeRecords applies the whole batch or none of it, and names all of its errors.
 func (q *request) changeRecords(in *route53.ChangeResourceRecordSetsInput) (*route53.ChangeResourceRecordSetsOutput, error) {
 	z, err := q.zone(in.HostedZoneId)
 	if err != nil {
@@ -137,7 +136,7 @@ func (q *request) changeRecords(in *route53.ChangeResourceRecordSetsInput) (*rou
 
 func (z *hostedZone) has(key recordKey) bool { _, ok := z.records[key]; return ok }
 
-// simple refuses what Route 53 would, and reports what the fake does not serve.
+// simple refuses records that Route 53 would refuse, and reports records that the fake does not serve.
 func (q *request) simple(r *types.ResourceRecordSet) error {
 	if r.AliasTarget != nil || r.SetIdentifier != nil || r.HealthCheckId != nil || r.TrafficPolicyInstanceId != nil {
 		q.misuse("%s: only simple records are supported, not %s", q.operation, aws.ToString(r.Name))
@@ -148,7 +147,7 @@ func (q *request) simple(r *types.ResourceRecordSet) error {
 	return nil
 }
 
-// apply makes one change and returns what is wrong with it, or "".
+// apply makes one change and returns its error, or "".
 func (z *hostedZone) apply(action types.ChangeAction, key recordKey, r types.ResourceRecordSet) string {
 	old, exists := z.records[key]
 	what := fmt.Sprintf("resource record set [name='%s', type='%s']", key.name, key.kind)
@@ -179,7 +178,7 @@ func (z *hostedZone) apply(action types.ChangeAction, key recordKey, r types.Res
 	return ""
 }
 
-// addressRules are the rules of records whose values are addresses.
+// addressRules are the rules of records with addresses as values.
 var addressRules = map[types.RRType]string{types.RRTypeA: "route53-address", types.RRTypeAaaa: "route53-ipv6-address"}
 
 // hasAddresses is false for a record of addresses that has another value.
@@ -193,7 +192,7 @@ func hasAddresses(r types.ResourceRecordSet) bool {
 	})
 }
 
-// conflicts: a CNAME shares its name with nothing.
+// conflicts: a CNAME shares its name with no other record.
 func (z *hostedZone) conflicts(key recordKey) bool {
 	for _, other := range z.order {
 		if other.name == key.name && other.kind != key.kind && (key.kind == types.RRTypeCname || other.kind == types.RRTypeCname) {

@@ -106,8 +106,7 @@ func (q *request) authorizeEgress(in *ec2.AuthorizeSecurityGroupEgressInput) (*e
 	return &ec2.AuthorizeSecurityGroupEgressOutput{Return: aws.Bool(true), SecurityGroupRules: rules}, nil
 }
 
-// authorize is all or nothing: one permission that is already there refuses the
-// whole call, and nothing of it is added.
+// authorize is atomic: one permission that already exists refuses the whole call, and none of its permissions is added.
 func (q *request) authorize(groupID *string, in []types.IpPermission, specs []types.TagSpecification, egress bool) ([]types.SecurityGroupRule, error) {
 	tags, err := tagsOnCreate(specs, q.region.rules.kind)
 	if err != nil {
@@ -164,8 +163,7 @@ func (q *request) revokeEgress(in *ec2.RevokeSecurityGroupEgressInput) (*ec2.Rev
 	return &ec2.RevokeSecurityGroupEgressOutput{Return: aws.Bool(true)}, nil
 }
 
-// revoke is all or nothing too: in a VPC that is not the default one, a permission
-// that is not there refuses the call.
+// revoke is atomic too: in a VPC that is not the default one, a missing permission refuses the call.
 func (q *request) revoke(groupID *string, in []types.IpPermission, ids []string, egress bool) error {
 	g, err := q.groupByID(groupID)
 	if err != nil {

@@ -52,7 +52,7 @@ var groupAttributes = attributes[*securityGroup]{
 	},
 }
 
-// groupText is what EC2 allows in names and descriptions of groups and rules.
+// groupText matches the names and descriptions of groups and rules that EC2 allows.
 var groupText = regexp.MustCompile(`^[a-zA-Z0-9. _\-:/()#,@\[\]+=&;{}!$*]{0,255}$`)
 
 // addGroup makes a group with the one rule that every new group has: all egress.

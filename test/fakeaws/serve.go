@@ -27,16 +27,15 @@ func (q *request) misuse(format string, args ...any) { q.cloud.complain(format, 
 // input carries the typed input of the call past the serializer.
 type input struct{}
 
-// Install puts the cloud under a client, in the place of the network: behind the
-// retryer and the signer, so that retries, validation and credentials are the real ones.
+// Install puts the cloud under a client, in the place of the network: after the retryer and the signer, so that retries, validation and
+// credentials are the real ones.
 func (c *Cloud) Install(stack *middleware.Stack) error {
 	return c.install(stack, accessKey, func(m middleware.FinalizeMiddleware) error {
 		return stack.Finalize.Insert(m, "Signing", middleware.After)
 	})
 }
 
-// as is Install for clients with a known key: they need no endpoint and no
-// signature, which is half of what a call costs.
+// as is Install for clients with a known key: they need no endpoint and no signature, which are half of a call's cost.
 func (c *Cloud) as(key string) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return c.install(stack, func(any) string { return key }, func(m middleware.FinalizeMiddleware) error {
@@ -63,7 +62,7 @@ func (c *Cloud) install(stack *middleware.Stack, key func(request any) string, p
 }
 
 // send reads the body of a request, as a network would: the SDK computes
-// checksums on the way, and asks for them when the answer is there.
+// checksums on the way, and reads them when the answer is there.
 func send(req any) error {
 	if r, ok := req.(*smithyhttp.Request); ok && r.GetStream() != nil {
 		if _, err := io.Copy(io.Discard, r.GetStream()); err != nil {

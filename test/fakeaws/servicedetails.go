@@ -71,7 +71,7 @@ func (q *request) serviceNamed(name string) *service {
 	return s
 }
 
-// noService does not tell a missing service from one that does not let the caller in.
+// noService does not distinguish a missing service from a service that does not permit the caller.
 func noService(name string) error {
 	return ec2Error("InvalidServiceName", "The Vpc Endpoint Service '"+name+"' does not exist")
 }

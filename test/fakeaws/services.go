@@ -264,7 +264,7 @@ func edited(list, add, remove []string) []string {
 	}))))
 }
 
-// deleteServices says per id what it could not delete; the call itself succeeds.
+// deleteServices returns an error for each id that it could not delete; the call itself succeeds.
 func (q *request) deleteServices(in *ec2.DeleteVpcEndpointServiceConfigurationsInput) (*ec2.DeleteVpcEndpointServiceConfigurationsOutput, error) {
 	out := &ec2.DeleteVpcEndpointServiceConfigurationsOutput{}
 	for _, id := range in.ServiceIds {

@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Snapshot is everything there is, one resource a line, sorted, for comparing two
-// runs: ids made up on the way are replaced by what they stand for, times are left
-// out, and so are long random strings such as keys.
+// Snapshot returns all resources, one a line, sorted, for comparing two runs: generated ids are
+// replaced by the names of their resources, times are left out, and so are long random strings such as
+// keys.
 func (c *Cloud) Snapshot() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (p *picture) draw(r *region) {
 	}
 }
 
-// shown lists a set of resources by name, sorted: its order means nothing.
+// shown lists a set of resources by name, sorted: its order has no meaning.
 func shown[T resource](p *picture, items []T) []string {
 	var out []string
 	for _, item := range items {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// meta is what every resource of EC2 has.
+// meta holds the fields of every resource of EC2.
 type meta struct {
 	id       string
 	sequence int // order of creation, the order of lists
@@ -112,8 +112,7 @@ func (s *store[T]) find(q *request, id string) (T, error) {
 	return item, nil
 }
 
-// candidates returns in order of creation what can match the filters: what
-// carries a tag they ask for, or everything.
+// candidates returns in order of creation the resources that can match the filters: resources with a tag that they require, or all.
 func (s *store[T]) candidates(filters []filter) []T {
 	best := -1
 	var found []T
@@ -143,7 +142,7 @@ func (s *store[T]) candidates(filters []filter) []T {
 	return slices.CompactFunc(found, func(a, b T) bool { return a.base() == b.base() })
 }
 
-// storeOf is a store of what a map has, e.g. of one service's principals.
+// storeOf returns a store of a map's resources, e.g. of one service's principals.
 func storeOf[T resource](items map[string]T) *store[T] {
 	s := newStore[T]("", "")
 	for _, item := range slices.SortedFunc(maps.Values(items), func(a, b T) int { return cmp.Compare(a.base().sequence, b.base().sequence) }) {

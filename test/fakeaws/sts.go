@@ -71,8 +71,7 @@ func (q *request) getCallerIdentity(*sts.GetCallerIdentityInput) (*sts.GetCaller
 
 var roleARN = regexp.MustCompile(`^arn:aws[a-z-]*:iam::(\d{12}):role(/(?:.+/)?)([^/]+)$`)
 
-// trusted finds the role and a trust in it. What is missing or does not fit is
-// all the same to AWS: AccessDenied, without saying why.
+// trusted finds the role and a trust in it. AWS does not distinguish a missing part from a wrong one: AccessDenied, without the reason.
 func (q *request) trusted(arn *string, ok func(*Account, Trust) bool) (*Account, *Role, error) {
 	m := roleARN.FindStringSubmatch(aws.ToString(arn))
 	if m == nil {
@@ -123,8 +122,7 @@ func (q *request) assumeRoleWithWebIdentity(in *sts.AssumeRoleWithWebIdentityInp
 	}, nil
 }
 
-// session issues credentials. They end by the real clock, because that is what the
-// SDK looks at when it decides to renew them.
+// session issues credentials. They end by the real clock, because the SDK uses that clock when it decides to renew them.
 func (q *request) session(a *Account, r *Role, name string, seconds *int32) (*types.Credentials, *types.AssumedRoleUser) {
 	life := time.Hour
 	if seconds != nil {

@@ -68,7 +68,7 @@ func (a *Account) AddSubnet(region string, seed Subnet) string {
 	return s.id
 }
 
-// nextCIDR is a /24 behind those that the VPC's subnets have.
+// nextCIDR returns a /24 after the ranges of the VPC's subnets.
 func (r *region) nextCIDR(v *vpc) string {
 	n := 0
 	for _, s := range r.subnets.order {

@@ -18,8 +18,8 @@ type remembered struct {
 }
 
 // idempotent returns the id that the first call with this token made, or "" if
-// this is the first. The id is remembered even when the resource is gone since: a
-// retry does nothing, so a token that depends on the owner alone makes no second one.
+// this is the first. The id is remembered even when the resource is gone since: a retry has no effect,
+// so a token that depends on the owner alone makes no second resource.
 // https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
 func (q *request) idempotent(token *string, in any) (string, error) {
 	if aws.ToString(token) == "" {

@@ -66,7 +66,7 @@ func (c *Cloud) newMeta(prefix, id string, tags map[string]string) meta {
 	return meta{id: id, sequence: c.sequence, tags: maps.Clone(tags)}
 }
 
-// made is newMeta for what a call makes.
+// made is newMeta for a resource that a call makes.
 func (q *request) made(prefix string, tags map[string]string) meta {
 	m := q.cloud.newMeta(prefix, "", tags)
 	m.born = q.now

@@ -40,7 +40,7 @@ func invalidToken(message string) error {
 }
 
 // verify checks a token against the provider that the role's account has for its
-// issuer: signature, times, audience. What the role trusts is checked later.
+// issuer: signature, times, audience. The trust policy of the role is checked later.
 func (q *request) verify(account, token string) (*jwt.Claims, error) {
 	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})
 	if err != nil {

@@ -2,7 +2,7 @@
 // the KMS protocol of Kubernetes.
 //
 // A plugin only uses its own key: values of another key, a disabled key and a deleted key are errors, as in AWS. Unlike
-// AWS, a change of a key takes effect immediately, no role is checked, and nothing is throttled.
+// AWS, a change of a key takes effect immediately, no role is checked, and no call is throttled.
 package fakekms
 
 import (
@@ -20,7 +20,7 @@ import (
 	kmsapi "k8s.io/kms/apis/v2"
 )
 
-// Service has the keys of an account, by their ARN.
+// Service holds the keys of an account, by their ARN.
 type Service struct {
 	mu   sync.Mutex
 	keys map[string]*key

@@ -22,7 +22,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
-// emulator makes its two accounts once: a case leaves nothing behind.
+// emulator makes its two accounts once: a case deletes its resources.
 type emulator struct {
 	*awsemulator.Emulator
 	shared *world
@@ -65,7 +65,7 @@ func emulatorBed(t *testing.T) bed {
 	return &emulator{Emulator: e}
 }
 
-// visibility is how long EC2 does not find what was created.
+// visibility is how long EC2 does not find a created resource.
 const visibility = 200 * time.Millisecond
 
 func (e *emulator) world(t testing.TB) *world {
@@ -80,7 +80,7 @@ func (e *emulator) prepare(t testing.TB) *world {
 	ctx := t.Context()
 	one, two := e.NewAccount(), e.NewAccount()
 	mine, theirs := e.Config(one), e.Config(two)
-	// A call that is tried again is refused as its own duplicate; a case whose connection breaks is done again as a whole.
+	// A call that is tried again is refused as its own duplicate; after a broken connection, the whole case is repeated.
 	quick := theirs.Copy()
 	quick.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	throttled := func() aws.Retryer {

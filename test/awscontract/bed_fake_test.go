@@ -31,8 +31,7 @@ func (fakeBed) lacks(rule *awsrules.Rule) string {
 	return "it serves none of the operations"
 }
 
-// grumble logs what the fake says about its caller: a case may ask for what does
-// not exist.
+// grumble logs the fake's reports about its caller: a case may request resources that do not exist.
 type grumble struct{ testing.TB }
 
 func (g grumble) Errorf(format string, args ...any) { g.Logf(format, args...) }

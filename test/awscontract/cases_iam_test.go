@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
-// thumbprint has the length of one. IAM does not use it for an issuer in S3.
+// thumbprint has the length of a thumbprint. IAM does not use it for an issuer in S3.
 const thumbprint = "a9d53002e97e00e043244f3d170d6f4c414104fd"
 
 const trustsEC2 = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"ec2.amazonaws.com"}}]}`

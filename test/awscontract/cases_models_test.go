@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
-// modelCases are what the SDK sends although the service models do not allow it: the SDK checks required members only.
+// modelCases are requests that the SDK sends although the service models do not allow them: the SDK checks required members only.
 var modelCases = []contract{
 	{name: "a client token has at most 64 characters", steps: func(r *run) {
 		_, err := r.consumer.ec2.CreateVpcEndpoint(r.ctx, &ec2.CreateVpcEndpointInput{

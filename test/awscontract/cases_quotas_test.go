@@ -12,8 +12,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
-// exhaust repeats a call that creates something until AWS refuses it, and checks that the quota is not larger than that of a new
-// account. The resources that exist already count, too.
+// exhaust repeats a call that creates something until AWS refuses it, and checks that the quota is not larger than a new
+// account's. The resources that exist already count, too.
 func (r *run) exhaust(id string, create func(i int) error) {
 	rule := awsrules.Get(id)
 	for i := range int(rule.Limit) {

@@ -1,7 +1,6 @@
 package awscontract
 
-// knownDifferences says by bed and case where the bed does not do what AWS does,
-// and why we live with it.
+// knownDifferences lists by bed and case where the bed differs from AWS, and why this is accepted.
 var knownDifferences = map[string]map[string]string{
 	"emulator": {
 		"a tag that begins with aws: is refused": "moto takes any tag key; we set no such tag",

@@ -43,7 +43,7 @@ func TestContract(t *testing.T) {
 					delete(unused, c.name)
 					differs, broken := do(t, b, c)
 					if broken {
-						// Whether the call took effect nobody knows, so its answers mean nothing.
+						// It is unknown whether the call took effect, so its answers are no evidence.
 						t.Log("the connection broke; once more")
 						differs, _ = do(t, b, c)
 					}
@@ -62,7 +62,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// verdict says what is wrong with a case's outcome, given what the list says of it.
+// verdict returns the problem of a case's outcome, given its entry in the list.
 func verdict(differs []string, known string) string {
 	switch {
 	case len(differs) > 0 && known == "":
@@ -101,8 +101,8 @@ func beds(t *testing.T) []bed {
 	return all
 }
 
-// run is a case on a bed. What a case wants to be so it says with the methods
-// below; what is not so is a difference, and the case goes on.
+// run is a case on a bed. A case states its expectations with the methods below; a violated expectation is a difference, and the case goes
+// on.
 type run struct {
 	*world
 	t       testing.TB
@@ -114,10 +114,10 @@ type run struct {
 	invalid []string // requests that the service models have to refuse
 }
 
-// stop ends a case whose next step has lost its sense.
+// stop ends a case without a meaningful next step.
 type stop struct{}
 
-// do runs a case and says what differs, and whether a connection broke.
+// do runs a case and returns the differences, and whether a connection broke.
 func do(t *testing.T, b bed, c contract) (differs []string, broken bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 15*time.Minute)
 	defer cancel()
@@ -139,7 +139,7 @@ func do(t *testing.T, b bed, c contract) (differs []string, broken bool) {
 		refused := r.takeRefused()
 		slices.Sort(refused)
 		slices.Sort(r.invalid)
-		// A call whose connection broke is made again.
+		// A call is repeated after a broken connection.
 		if got := slices.Compact(refused); !slices.Equal(got, r.invalid) {
 			r.differ("requests that the service models refuse: got %v, want %v", got, r.invalid)
 		}
@@ -147,7 +147,7 @@ func do(t *testing.T, b bed, c contract) (differs []string, broken bool) {
 	return r.differs, r.broken
 }
 
-// throttledRetryer repeats what AWS throttles, and nothing else.
+// throttledRetryer repeats only throttled calls.
 type throttledRetryer struct{ pause func() time.Duration }
 
 func (*throttledRetryer) IsErrorRetryable(err error) bool {

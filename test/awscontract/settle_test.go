@@ -10,11 +10,11 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// settling delays a description of EC2 until what the account has created before can be found. EC2 is eventually consistent:
+// settling delays a description of EC2 until the resources that the account has created before can be found. EC2 is eventually consistent:
 // https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html. The cases are about other answers than this one, so they
-// describe what they have created once.
+// describe created resources once.
 type settling struct {
-	// time is how long EC2 may not find what was created.
+	// time is how long EC2 may not find a created resource.
 	time time.Duration
 
 	mu      sync.Mutex

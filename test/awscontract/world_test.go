@@ -24,7 +24,7 @@ type bed interface {
 	name() string
 	// lacks returns the reason why the bed does not have the rule, or "".
 	lacks(rule *awsrules.Rule) string
-	// world returns two accounts in which the case can do what it wants.
+	// world returns two accounts in which the case can make any call.
 	world(t testing.TB) *world
 }
 
@@ -39,12 +39,12 @@ type side struct {
 	sts     *sts.Client
 }
 
-// newSide returns clients of an account, whose descriptions of EC2 wait until it has settled.
+// newSide returns clients of an account. Their descriptions of EC2 wait until it has settled.
 func newSide(account string, cfg aws.Config, s *settling) side {
 	return side{account, ec2.NewFromConfig(s.config(cfg)), elb.NewFromConfig(cfg), iam.NewFromConfig(cfg), route53.NewFromConfig(cfg), s3.NewFromConfig(cfg), sts.NewFromConfig(cfg)}
 }
 
-// world is what every case finds.
+// world is the start of every case.
 //
 //	provider                      consumer
 //	  balancer, balancer2           vpc: a, a2 (one zone), b (a second), unserved (a third)
@@ -66,7 +66,7 @@ type world struct {
 	hostedZone, domain      string
 	issuer, role, principal string // principal lets the consumer in
 	image                   string // of machines with an x86-64 processor
-	// delaysIAM: what IAM creates is never found at once. On AWS it may be.
+	// delaysIAM: a resource that IAM creates is never found at once. On AWS it may be.
 	delaysIAM bool
 
 	clock clock.PassiveClock

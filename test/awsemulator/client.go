@@ -53,7 +53,7 @@ type Call struct {
 	Number       int               `json:"number"` // counted from the start
 	Time         time.Time         `json:"time"`
 	Account      string            `json:"account"`
-	Role         string            `json:"role"`   // ARN of the role whose session called; empty for a root
+	Role         string            `json:"role"`   // ARN of the role of the calling session; empty for a root
 	Caller       string            `json:"caller"` // ARN of the session or the root
 	Service      string            `json:"service"`
 	Action       string            `json:"action"`
@@ -121,7 +121,7 @@ const (
 	Expired     FaultKind = "expired"     // the credentials have expired
 	Denied      FaultKind = "denied"      // the caller may not do this
 	Error       FaultKind = "error"       // Code and Status of your choice
-	Latency     FaultKind = "latency"     // nothing but Seconds of delay
+	Latency     FaultKind = "latency"     // only Seconds of delay
 )
 
 // Forever is the Count of a fault that lasts until it is removed.
@@ -138,10 +138,10 @@ type Fault struct {
 	Seconds float64   `json:"seconds,omitempty"`
 	Code    string    `json:"code,omitempty"`
 	Status  int       `json:"status,omitempty"`
-	Message string    `json:"message,omitempty"` // what the error says
+	Message string    `json:"message,omitempty"` // message of the error
 }
 
-// Fault adds faults; each call meets the first one that matches it.
+// Fault adds faults; each call meets the first fault that matches it.
 func (e *Emulator) Fault(ctx context.Context, faults ...Fault) error {
 	for i := range faults {
 		if faults[i].Count == 0 {
@@ -196,7 +196,7 @@ func (e *Emulator) SetDelays(ctx context.Context, delays Delays) error {
 }
 
 // SetPageSize makes every list of an account come in pages of n items at most; 0 is no limit. AWS may return fewer items
-// than asked for at any time, so a program that reads one page only must fail.
+// than requested at any time, so a program that reads only one page must fail.
 func (e *Emulator) SetPageSize(ctx context.Context, account string, n int) error {
 	return e.post(ctx, "pages", map[string]any{"account": account, "size": n})
 }
@@ -227,8 +227,7 @@ func (e *Emulator) Hold(ctx context.Context, id, state string) error {
 	return e.post(ctx, "states", map[string]string{"id": id, "state": state})
 }
 
-// SetZoneIDs fixes which zone ids an account's zone names mean. Without it each account
-// has an order of its own, the same in each run.
+// SetZoneIDs sets the zone ids of an account's zone names. Without it each account uses its own order, the same in each run.
 func (e *Emulator) SetZoneIDs(ctx context.Context, account string, idByName map[string]string) error {
 	return e.post(ctx, "zones", map[string]map[string]string{account: idByName})
 }
@@ -258,7 +257,7 @@ func (r Resource) String() string {
 	return strings.Join(slices.DeleteFunc([]string{r.Kind, r.ID, r.Name, r.State}, func(s string) bool { return s == "" }), " ")
 }
 
-// Resources gives everything that an account owns beyond what AWS gives to a new one.
+// Resources returns everything that an account owns, except for the resources of a new account.
 func (e *Emulator) Resources(ctx context.Context, account string) ([]Resource, error) {
 	text, err := e.control(ctx, http.MethodGet, "accounts?account="+account, nil)
 	if err != nil {
@@ -271,7 +270,7 @@ func (e *Emulator) Resources(ctx context.Context, account string) ([]Resource, e
 	return accounts[account], nil
 }
 
-// Leftovers gives what an account owns beyond its seed, in words.
+// Leftovers returns the resources that an account owns beyond its seed, in words.
 func (e *Emulator) Leftovers(ctx context.Context, account string) ([]string, error) {
 	resources, err := e.Resources(ctx, account)
 	if err != nil {
@@ -288,7 +287,7 @@ func (e *Emulator) Leftovers(ctx context.Context, account string) ([]string, err
 	return left, nil
 }
 
-// Given runs a function that prepares an account; what it makes is no leftover.
+// Given runs a function that prepares an account; its resources are no leftovers.
 func (e *Emulator) Given(ctx context.Context, account string, prepare func() error) error {
 	before, err := e.Resources(ctx, account)
 	if err != nil {
@@ -325,7 +324,7 @@ func (e *Emulator) Reset(ctx context.Context) error {
 	return e.post(ctx, "reset", nil)
 }
 
-// SetConsole names the file with what an instance has written on its console.
+// SetConsole names the file with the console output of an instance.
 func (e *Emulator) SetConsole(ctx context.Context, instance, file string) error {
 	return e.post(ctx, "consoles", map[string]string{instance: file})
 }

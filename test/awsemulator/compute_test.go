@@ -148,7 +148,7 @@ func TestZoneNamesMeanDifferentZonesInDifferentAccounts(t *testing.T) {
 	equal(t, "its zone id", *subnet.Subnet.AvailabilityZoneId, "use1-az3")
 }
 
-// What a zone offers is the same in all accounts, whatever they call it.
+// A zone offers the same instance types in all accounts, whatever its name there.
 func TestInstanceTypesOfAZone(t *testing.T) {
 	for _, a := range []*account{newAccount(t), newAccount(t)} {
 		byName := map[string]string{}

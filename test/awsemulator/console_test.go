@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// Package instance reads what the operators report about a machine that does not join.
+// Package instance reads the facts that the operators report about a machine that does not join.
 func TestConsoleAndStatusOfAnInstance(t *testing.T) {
 	a := newAccount(t)
 	subnet := a.subnet(t, "10.0.0.0/24", 0)

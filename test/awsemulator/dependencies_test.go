@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// What is used cannot be deleted; when its user is gone, it can.
+// A used resource cannot be deleted; after its user is deleted, it can.
 func TestWhatIsInUseStays(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		code string

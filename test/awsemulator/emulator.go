@@ -25,18 +25,17 @@ type Options struct {
 	// Progress gets a line per step of the installation, which takes a while the first
 	// time. Default: standard error.
 	Progress io.Writer
-	// Log gets what the server writes to standard error: stack traces of its own
-	// mistakes. Default: standard error.
+	// Log gets the server's standard error: stack traces of its own mistakes. Default: standard error.
 	Log io.Writer
 }
 
-// Install does now what Start would have to do the first time, and needs the network for.
+// Install downloads and installs now, so that the first Start needs no network.
 func Install(ctx context.Context, progress io.Writer) error {
 	_, err := install(ctx, progress)
 	return err
 }
 
-// Connect is for an emulator that somebody else has started, at that URL; Stop does nothing to it. Others may make accounts there
+// Connect is for an emulator that another process has started, at that URL; Stop does not stop it. Others may make accounts there
 // too: ours begin anywhere.
 func Connect(url string, o Options) *Emulator {
 	return &Emulator{URL: url, region: cmp.Or(o.Region, "us-east-1"), given: map[string]bool{}, next: 1 + rand.IntN(1e10)}
@@ -52,7 +51,7 @@ type Emulator struct {
 	exited chan struct{}
 
 	mu    sync.Mutex
-	given map[string]bool // what the seeds made: no leftovers
+	given map[string]bool // resources of the seeds: no leftovers
 	next  int             // for NewAccount
 }
 

@@ -25,8 +25,8 @@ type installation struct {
 }
 
 // install makes sure that the pinned packages and our Python code are in the cache.
-// Both folders carry a hash of their content in their name: a change makes a new one,
-// and nothing is ever half old and half new.
+// Both folders carry a hash of their content in their name: a change makes a new one, and a folder is
+// never half old and half new.
 func install(ctx context.Context, progress io.Writer) (installation, error) {
 	root, unlock, err := cache()
 	if err != nil {

@@ -90,7 +90,7 @@ func call(t *testing.T, account, operation string) int {
 	return response.StatusCode
 }
 
-// A process that is killed while it sends a request has made none: AWS does nothing, and no test is to blame.
+// A process that is killed while it sends a request has made no request: AWS ignores it, and no test fails for it.
 func TestARequestThatIsCutOffIsNone(t *testing.T) {
 	account := emulator.NewAccount()
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(emulator.URL, "http://"))

@@ -108,7 +108,7 @@ func accountWith(t *testing.T, id string, config aws.Config) *account {
 	}
 }
 
-// instantly sets all delays to nothing; slowly lets a transition take for ever, until
+// instantly sets all delays to zero; slowly lets a transition take for ever, until
 // instantly ends it.
 func instantly(t *testing.T) { delays(t, 0) }
 func slowly(t *testing.T)    { delays(t, time.Hour) }
@@ -197,7 +197,7 @@ func (a *account) deleteEndpoint(t *testing.T, id string) {
 	}
 }
 
-// pair is a provider with a service in two zones, and a customer who may use it.
+// pair is a provider with a service in two zones, and a customer that may use it.
 type pair struct {
 	provider, customer *account
 	service            *types.ServiceConfiguration

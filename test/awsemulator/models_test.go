@@ -17,7 +17,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// TestModels sends requests that a wrong client would send, past the SDK, whose types do not allow most of them.
+// TestModels sends requests that a wrong client would send, past the SDK, because its types do not allow most of them.
 func TestModels(t *testing.T) {
 	const form = "application/x-www-form-urlencoded"
 	query := func(version, action string, pairs ...string) string {

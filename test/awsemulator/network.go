@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Network is what carries packets in all accounts, at one moment.
+// Network holds the resources that carry packets in all accounts, at one moment.
 type Network struct {
 	VPCs       []VPC              `json:"vpcs"`
 	Subnets    []NetworkSubnet    `json:"subnets"`
@@ -25,7 +25,7 @@ type VPC struct {
 	ID      string         `json:"id"`
 	Account string         `json:"account"`
 	CIDRs   []netip.Prefix `json:"cidrs"`
-	// DNS: the VPC has a resolver. DNSServers and Domain are those of its DHCP options; AmazonProvidedDNS is the resolver.
+	// DNS: the VPC has a resolver. DNSServers and Domain come from its DHCP options; AmazonProvidedDNS is the resolver.
 	DNS        bool     `json:"dns"`
 	DNSServers []string `json:"dnsServers"`
 	Domain     string   `json:"domain"`
@@ -56,7 +56,7 @@ type NetworkInterface struct {
 	VPC         string     `json:"vpc"`
 	Subnet      string     `json:"subnet"`
 	Address     netip.Addr `json:"address"`
-	Public      bool       `json:"public"` // it has a public address
+	Public      bool       `json:"public"` // its address is public
 	Groups      []string   `json:"groups"`
 	Kind        string     `json:"kind"`
 	Instance    string     `json:"instance"` // empty: it is not attached to one

@@ -26,7 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// neighbours are two hosted clusters in one AWS account, and what the roles of the first one have made for each of them.
+// neighbours are two hosted clusters in one AWS account, and the resources that the roles of the first one have made for each of them.
 type neighbours struct {
 	*account
 	mine, other *awsemulator.Customer
@@ -200,7 +200,7 @@ func TestPolicyOfTheControlPlaneOperator(t *testing.T) {
 	recordsOfOneCluster(t, n, cpo)
 }
 
-// In a shared VPC one role has the endpoints and security groups, and another one the records.
+// In a shared VPC one role manages the endpoints and security groups, and another one the records.
 func TestPoliciesOfASharedVPC(t *testing.T) {
 	n := newNeighbours(t)
 	endpoints, records := n.as(t, iam.SharedVPCControlPlane), n.as(t, iam.SharedVPCIngress)
@@ -301,7 +301,7 @@ func TestPolicyOfTheKMSProvider(t *testing.T) {
 	})
 }
 
-// endpointsOfOneCluster attempts what the role for endpoints and security groups is for, on its own cluster and on another.
+// endpointsOfOneCluster attempts the calls of the role for endpoints and security groups, on its own cluster and on another.
 func endpointsOfOneCluster(t *testing.T, n *neighbours, cpo *account) {
 	t.Helper()
 	provider := newAccount(t)
@@ -388,7 +388,7 @@ func endpointsOfOneCluster(t *testing.T, n *neighbours, cpo *account) {
 	})
 }
 
-// recordsOfOneCluster attempts what the role for records is for, in the zone of its own cluster and in that of another.
+// recordsOfOneCluster attempts the calls of the role for records, in the zone of its own cluster and in another cluster's zone.
 func recordsOfOneCluster(t *testing.T, n *neighbours, cpo *account) {
 	t.Helper()
 	record := func(zone string) func() error {
@@ -410,7 +410,7 @@ func recordsOfOneCluster(t *testing.T, n *neighbours, cpo *account) {
 	})
 }
 
-// The cloud-controller-manager's role has the load balancers of its own cluster.
+// The cloud-controller-manager's role manages the load balancers of its own cluster.
 func TestPolicyOfTheCloudController(t *testing.T) {
 	n := newNeighbours(t)
 	session := n.as(t, iam.CloudController)

@@ -13,7 +13,7 @@ import (
 // until a test takes it.
 type RefusedRequest struct {
 	Account string `json:"account"`
-	Role    string `json:"role"` // ARN of the role whose session called; empty for a root
+	Role    string `json:"role"` // ARN of the role of the calling session; empty for a root
 	Service string `json:"service"`
 	Action  string `json:"action"`
 	Code    string `json:"code"`
@@ -53,8 +53,8 @@ type TB interface {
 	Cleanup(f func())
 }
 
-// Account returns a new account, whose requests must all be valid: at its end the test fails for each request that the
-// service models do not allow, whatever the program under test did with the error. See ExpectRefused.
+// Account returns a new account. All its requests must be valid: at its end the test fails for each request that the
+// service models do not allow, even if the program under test ignored the error. See ExpectRefused.
 func (e *Emulator) Account(t TB) string {
 	t.Helper()
 	account := e.NewAccount()

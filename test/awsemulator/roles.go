@@ -22,7 +22,7 @@ func (e *Emulator) Role(ctx context.Context, account, name, trust string) (strin
 	return aws.ToString(role.Role.Arn), nil
 }
 
-// Permit gives a role a policy. From then on the sessions of the role may do what its policies allow and nothing else; a role
+// Permit gives a role a policy. From then on the sessions of the role may make only the calls that its policies allow; a role
 // without any policy may do everything.
 func (e *Emulator) Permit(ctx context.Context, account, role, policy string) error {
 	_, err := iam.NewFromConfig(e.Config(account)).PutRolePolicy(ctx, &iam.PutRolePolicyInput{

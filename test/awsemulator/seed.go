@@ -49,7 +49,7 @@ type Management struct {
 	Bucket                  string // for OIDC documents; anybody may read its objects
 }
 
-// ManagementOptions say what a management account looks like; the zero value is a
+// ManagementOptions describe a management account; the zero value is a
 // cluster "management" in three zones.
 type ManagementOptions struct {
 	Account   string   // default: ManagementAccount
@@ -128,7 +128,7 @@ func (e *Emulator) SeedManagement(ctx context.Context, o ManagementOptions) (*Ma
 	return m, nil
 }
 
-// InstanceOptions say what an instance of a management account is like.
+// InstanceOptions describe an instance of a management account.
 type InstanceOptions struct {
 	Name    string // default: named after its zone
 	Zone    string
@@ -162,7 +162,7 @@ type Customer struct {
 	InstanceProfile             string // name of the workers' profile
 }
 
-// CustomerOptions say what a customer's account looks like. Name, InfraID and Issuer
+// CustomerOptions describe a customer's account. Name, InfraID and Issuer
 // have no defaults.
 type CustomerOptions struct {
 	Account string // default: CustomerAccount
@@ -171,7 +171,7 @@ type CustomerOptions struct {
 	Issuer  string   // URL, as in spec.issuerURL
 	CIDR    string   // default: 10.1.0.0/16
 	ZoneIDs []string // a subnet in each; default: the first three of the region
-	// Internet: the subnets reach the internet through a NAT gateway, which has a subnet of its own.
+	// Internet: the subnets reach the internet through a NAT gateway in its own subnet.
 	Internet bool
 }
 

@@ -103,7 +103,7 @@ func CurrentZones(ctx context.Context, c *ec2.Client) ([]string, error) {
 	return ids, nil
 }
 
-// vpc makes a VPC with what the controllers read of it: DNS names, and DHCP options.
+// vpc makes a VPC with the attributes that the controllers read: DNS names, and DHCP options.
 func (s *seeder) vpc(ctx context.Context, cidr string) (string, error) {
 	in := &ec2.CreateVpcInput{
 		CidrBlock:         aws.String(cidr),
@@ -160,7 +160,7 @@ func (s *seeder) subnet(ctx context.Context, vpc string, z zone, cidr netip.Pref
 	return Subnet{ID: aws.ToString(made.Subnet.SubnetId), CIDR: cidr.String(), Zone: z.name, ZoneID: z.id}, following(cidr), nil
 }
 
-// following gives the network of the same size behind an IPv4 network.
+// following returns the next network of the same size after an IPv4 network.
 func following(cidr netip.Prefix) netip.Prefix {
 	octets := cidr.Addr().As4()
 	start := uint32(octets[0])<<24 | uint32(octets[1])<<16 | uint32(octets[2])<<8 | uint32(octets[3])
@@ -169,8 +169,8 @@ func following(cidr netip.Prefix) netip.Prefix {
 	return netip.PrefixFrom(address, cidr.Bits())
 }
 
-// securityGroup makes the group of nodes: they accept everything from each other, and TCP from the control plane if it has an
-// address.
+// securityGroup makes the group of nodes: they accept everything from each other, and TCP from the control plane if its
+// address is given.
 func (s *seeder) securityGroup(ctx context.Context, vpc string, controlPlane netip.Addr) (string, error) {
 	made, err := s.ec2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 		GroupName:         aws.String(s.clusterID + "-node"),

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// Constraints returns what the service models of AWS require of the input of operations, which are given by the signing
+// Constraints returns the requirements of AWS's service models on the input of operations, which are given by the signing
 // name of their service, in the format of test/fakeaws/constraints.json.
 func Constraints(ctx context.Context, operations map[string][]string) ([]byte, error) {
 	return askModels(ctx, "emulator.constraints", operations)

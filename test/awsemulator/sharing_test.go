@@ -73,7 +73,8 @@ func TestASharedSubnetIsThatOfItsOwnerWithTagsOfItsUser(t *testing.T) {
 		t.Errorf("the user sees %v, %v", vpcs, err)
 	}
 
-	// The user launches, and changes nothing. The owner does not see what the user has, and cannot delete what it uses.
+	// The user launches instances, and cannot change the subnet. The owner does not see the user's resources, and
+	// cannot delete the resources that they use.
 	made, err := user.ec2.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("a"), Description: aws.String("a"), VpcId: aws.String(owner.vpc)})
 	must(t, err)
 	run, err := user.ec2.RunInstances(t.Context(), &ec2.RunInstancesInput{

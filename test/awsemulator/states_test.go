@@ -35,8 +35,8 @@ func (a *account) natGateway(t *testing.T, subnet string) string {
 	return *nat.NatGateway.NatGatewayId
 }
 
-// TestStatesPassTheWaitersOfTheModels creates and deletes what takes time. The waiters of the SDK are generated from the
-// service models: their acceptors say in which states a resource is ready, gone, or failed for good.
+// TestStatesPassTheWaitersOfTheModels creates and deletes resources that take time. The waiters of the SDK are generated from the
+// service models: their acceptors list the states in which a resource is ready, deleted, or failed for good.
 func TestStatesPassTheWaitersOfTheModels(t *testing.T) {
 	a := newAccount(t)
 	delays(t, 300*time.Millisecond)

@@ -172,7 +172,7 @@ func TestAnAdministratorOfTheHostedClusterCannotTakeOnTheRolesOfItsOperators(t *
 	}
 }
 
-// A role that was made for an earlier version names the service account. The program beside a minter takes it on all the same.
+// A role that was made for an earlier version names the service account. The program that a minter serves assumes it all the same.
 func TestTheMinterFollowsTheTrustPolicyOfTheRole(t *testing.T) {
 	id := newIdentity(t)
 	t.Setenv("AWS_ENDPOINT_URL", emulator.URL)
@@ -299,7 +299,7 @@ func TestARoleIsAssumedByWhomItTrusts(t *testing.T) {
 	equal(t, "the account of the chained session", *who.Account, owner.id)
 }
 
-// The SDK asks the endpoint of its region. Programs with older ones need AWS_STS_REGIONAL_ENDPOINTS=regional.
+// The SDK calls the endpoint of its region. Programs with older ones need AWS_STS_REGIONAL_ENDPOINTS=regional.
 func TestCredentialsOfTheGlobalEndpointAreRefusedInOtherRegions(t *testing.T) {
 	a := newAccount(t)
 	role, err := emulator.Role(t.Context(), a.id, "worker", awsemulator.TrustRole("arn:aws:iam::"+a.id+":root"))

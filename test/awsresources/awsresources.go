@@ -22,11 +22,11 @@ import (
 // A Resource is a package of internal/awsx.
 type Resource struct {
 	Title string
-	// API has the calls, Service their prefix in policies. Policies are the documents of config/iam that allow them.
+	// API declares the calls, Service is their prefix in policies. Policies are the documents of config/iam that allow them.
 	API      reflect.Type
 	Service  string
 	Policies []string
-	// SDK is the type that AWS describes the resource with, and Attributes has an entry for each of its fields. Nil
+	// SDK is the type that AWS describes the resource with, and Attributes contains an entry for each of its fields. Nil
 	// for a resource that is not on the page.
 	SDK        reflect.Type
 	Attributes []awsx.Attribute
@@ -68,7 +68,7 @@ func Actions(policy string) []string {
 				continue
 			}
 			for i := range r.API.NumMethod() {
-				if m := r.API.Method(i); m.Type.NumIn() > 0 { // what takes nothing calls nothing
+				if m := r.API.Method(i); m.Type.NumIn() > 0 { // a method without input makes no call
 					actions = append(actions, r.Service+":"+m.Name)
 				}
 			}

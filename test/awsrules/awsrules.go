@@ -1,6 +1,6 @@
-// Package awsrules is the table of the rules of AWS that its service models do not have: quotas, states, names, and what has to
-// exist. The emulator and fakeaws read the numbers, patterns and error codes from it, and package awscontract has a case for each
-// rule.
+// Package awsrules is the table of the rules of AWS that its service models do not contain: quotas, states, names, and required
+// resources. The emulator and fakeaws read the numbers, patterns and error codes from it, and package awscontract tests each
+// rule with a case.
 package awsrules
 
 import (
@@ -25,21 +25,21 @@ type Rule struct {
 	// Service is the signing name, and Operations are the calls that AWS refuses.
 	Service    string   `json:"service"`
 	Operations []string `json:"operations"`
-	// Limit is what a value may have at most. Pattern is what a whole value has to match or, for reserved names, must not match. Go and
-	// Python read it, so that it has neither look-ahead nor classes of Unicode.
+	// Limit is the largest value or length. Pattern is the expression that a whole value has to match or, for reserved names, must not
+	// match. Go and Python read it, so that it has neither look-ahead nor classes of Unicode.
 	Limit   float64 `json:"limit,omitempty"`
 	Pattern string  `json:"pattern,omitempty"`
-	// Values are what a value may be.
+	// Values are the permitted values.
 	Values []string `json:"values,omitempty"`
 	// Refill is how many requests Limit gets back each second.
 	Refill float64 `json:"refill,omitempty"`
 	// Quota is the code with which an account requests an increase of Limit.
 	Quota string `json:"quota,omitempty"`
-	// Code and Message are the refusal. Message has the placeholders {limit} and {name}.
+	// Code and Message are the refusal. Message contains the placeholders {limit} and {name}.
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Source  string `json:"source"`
-	// Case is the case of package awscontract. NoCase is the reason why there is none.
+	// Case is the case of package awscontract. NoCase is the reason for a missing case.
 	Case   string `json:"case,omitempty"`
 	NoCase string `json:"noCase,omitempty"`
 	// NotInFake is the reason why fakeaws does not enforce the rule although it serves one of the operations.

@@ -61,7 +61,7 @@ func open(ctx context.Context, cfg aws.Config) account {
 	}
 }
 
-// decode decodes the properties of a resource. One that the struct does not have is a failure.
+// decode decodes the properties of a resource. A property that the struct does not have is a failure.
 func decode[T any](where string, properties any) T {
 	text, err := json.Marshal(properties)
 	check(err)
@@ -212,7 +212,7 @@ func (a account) egress(group string, rule []ec2types.IpPermission) {
 // publicImage is used instead of the value of a parameter of Systems Manager, which EC2 reads itself.
 func publicImage(parameter string) string { return "resolve:ssm:" + parameter }
 
-// launch launches an instance and returns its id and that of its network interface.
+// launch launches an instance and returns its id and its network interface's id.
 func (a account) launch(in *ec2.RunInstancesInput, tagged map[ec2types.ResourceType]tags) (id, networkInterface string) {
 	in.MinCount, in.MaxCount = aws.Int32(1), aws.Int32(1)
 	for _, kind := range slices.Sorted(maps.Keys(tagged)) {

@@ -16,7 +16,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// template is what is known of a template.
+// template holds the known parts of a template.
 type template struct {
 	AWSTemplateFormatVersion string
 	Description              string
@@ -47,7 +47,7 @@ type stack struct {
 	account
 	template
 	parameters map[string]string
-	// created has what Ref returns, and attributes what Fn::GetAtt returns.
+	// created holds the results of Ref, and attributes the results of Fn::GetAtt.
 	created    map[string]string
 	attributes map[string]map[string]string
 }
@@ -294,7 +294,7 @@ func (s *stack) create(name string) {
 			panic(r)
 		}
 	}()
-	s.created[name] = "" // most types have nothing that Ref returns
+	s.created[name] = "" // Ref returns no value of most types
 	switch r.Type {
 	case "AWS::EC2::VPC":
 		p := decode[struct {

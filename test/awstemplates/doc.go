@@ -5,7 +5,7 @@
 //	terraform.go       references, data sources, types and arguments of modules in the JSON syntax
 //	account.go         the calls that both make
 //
-// What the package does not know is an error: a function, a type, a property. Resources are created in a random order, as far
+// An unknown function, type or property is an error. Resources are created in a random order, as far
 // as references and DependsOn allow, so that a missing dependency is found.
 //
 // CloudFormation and Terraform differ from this package where the documents do not care: they wait, repeat, update, delete and

@@ -15,7 +15,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// module is what is known of a module with one file.
+// module holds the known parts of a module with one file.
 type module struct {
 	Terraform struct {
 		RequiredVersion   string                                      `json:"required_version"`
@@ -502,7 +502,7 @@ func (r *run) instance(address string, value any) (id, networkInterface string) 
 			DeviceIndex: aws.Int32(0), SubnetId: aws.String(p.Subnet), PrivateIpAddress: aws.String(p.Address), Groups: p.Groups,
 			AssociatePublicIpAddress: aws.Bool(p.Public), DeleteOnTermination: aws.Bool(true),
 		}},
-		// The device is that of the image.
+		// The device is the image's device.
 		BlockDeviceMappings: []ec2types.BlockDeviceMapping{{DeviceName: aws.String("/dev/xvda"), Ebs: &ec2types.EbsBlockDevice{
 			DeleteOnTermination: aws.Bool(p.Volume.Delete), Encrypted: aws.Bool(p.Volume.Encrypted), VolumeSize: aws.Int32(p.Volume.Size),
 			VolumeType: ec2types.VolumeType(p.Volume.Type),

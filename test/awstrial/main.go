@@ -4,13 +4,13 @@
 //	contract     the cases of test/awscontract against AWS (with HYPERSHIFT_CONTRACT_BUCKET)
 //	doctor       hypershift doctor --aws
 //	create       hypershift create cluster aws --wait
-//	resources    hypershift leftovers aws: what exists while the cluster runs, for the cost
+//	resources    hypershift leftovers aws: the resources while the cluster runs, for the cost
 //	workload     nodes, a Deployment, and a Job that reaches it by name
 //	destroy      hypershift destroy cluster aws
 //	leftovers    hypershift leftovers aws: nothing may be left
 //
 // destroy and leftovers run in any case: after a failed step, and after an interrupt. A second interrupt ends the command at once; the
-// same command with -clean-up deletes what is left then.
+// same command with -clean-up deletes the remaining resources then.
 package main
 
 import (

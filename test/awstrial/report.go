@@ -71,7 +71,7 @@ type Row struct {
 	Dollars float64 `json:"dollars"`
 }
 
-// free are kinds that cost nothing, or nothing within some hours.
+// free are kinds that are free of charge, at least within some hours.
 var free = []string{
 	"VPC", "Subnet", "Route table", "Internet gateway", "DHCP options", "Security group", "Role", "Instance profile", "OIDC provider",
 	// Hosted zones that are deleted within 12 hours are not charged: https://aws.amazon.com/route53/pricing/.

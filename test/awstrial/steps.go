@@ -188,7 +188,7 @@ type resource struct {
 	Kept string `json:"kept,omitempty"`
 }
 
-// leftovers returns what the account has of the cluster.
+// leftovers returns the cluster's resources in the account.
 func (o options) leftovers(ctx context.Context, out io.Writer, infraID string) ([]resource, error) {
 	var answer bytes.Buffer
 	err := o.command(ctx, io.MultiWriter(&answer, out), nil, []string{o.hypershift, "leftovers", "aws", "--infra-id", infraID, "--name", o.name, "--base-domain", o.baseDomain, "--region", o.region, "-o", "json"})

@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 
 const domain = "clusters.example.com" // Route 53 refuses a zone of example.com itself
 
-// management is an API server that is both the management cluster and the hosted cluster, with a stand-in for what runs in them.
+// management is an API server that is both the management cluster and the hosted cluster, with a stand-in for the programs in them.
 type management struct {
 	client.Client
 	kubeconfig string
@@ -110,7 +110,7 @@ func start(t *testing.T) *management {
 	return m
 }
 
-// reconcile does what a trial sees of the operators and of the hosted cluster. A conflict is repeated the next time.
+// reconcile sets the results of the operators and of the hosted cluster that a trial sees. A conflict is repeated the next time.
 func (m *management) reconcile(ctx context.Context) {
 	clusters, pools := &hyperv1.HostedClusterList{}, &hyperv1.NodePoolList{}
 	if m.List(ctx, clusters) != nil || m.List(ctx, pools) != nil {
@@ -245,7 +245,7 @@ func TestTrialIsReportedWithItsCost(t *testing.T) {
 	}
 }
 
-// What the trial has created is deleted after an interrupt, whatever the interrupted step was.
+// The trial's resources are deleted after an interrupt of any step.
 func TestInterruptedTrialLeavesNothing(t *testing.T) {
 	m := start(t)
 	m.stuck.Store(true)

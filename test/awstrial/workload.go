@@ -28,7 +28,7 @@ const (
 )
 
 // workload creates a Deployment with a Service, and a Job that reaches it by the name of the Service: nodes, images, pod network and
-// cluster DNS work then. What it creates is deleted with the cluster.
+// cluster DNS work then. Its objects are deleted with the cluster.
 func (o options) workload(ctx context.Context, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -119,7 +119,7 @@ func (o options) createWorkload(ctx context.Context, api kubernetes.Interface) e
 		},
 	}, metav1.CreateOptions{})
 	_, jobErr := api.BatchV1().Jobs("default").Create(ctx, &batchv1.Job{
-		// The Job begins before the Deployment has an address: it is repeated.
+		// The Job begins before the Deployment gets an address: it is repeated.
 		ObjectMeta: meta, Spec: batchv1.JobSpec{BackoffLimit: ptr.To[int32](20), Template: corev1.PodTemplateSpec{Spec: job}},
 	}, metav1.CreateOptions{})
 	for _, err := range []error{serviceErr, deploymentErr, jobErr} {

@@ -26,7 +26,7 @@ import (
 )
 
 // A Cluster is a fake API server with the two controllers that every cluster has: the namespace controller, which empties
-// deleted namespaces, and the garbage collector, which deletes objects whose owner is gone (CollectGarbage).
+// deleted namespaces, and the garbage collector, which deletes objects of a deleted owner (CollectGarbage).
 type Cluster struct {
 	// Calls counts the calls of the controller under test and ends them at a simulated crash.
 	Calls *CallCounter
@@ -85,7 +85,7 @@ func (c *Cluster) Create(t testing.TB, objs ...client.Object) {
 }
 
 // CollectGarbage does the work of the namespace controller and of the garbage collector: it empties deleted namespaces and
-// deletes objects whose controller is gone. A deleted Namespace stays until it is empty.
+// deletes objects of a deleted controller. A deleted Namespace stays until it is empty.
 func (c *Cluster) CollectGarbage(ctx context.Context) error {
 	for again := true; again; {
 		again = false

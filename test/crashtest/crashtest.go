@@ -24,7 +24,7 @@ type Scenario struct {
 	OtherControllers func(context.Context) error
 	// Advance advances the clock.
 	Advance func(time.Duration)
-	// Ready describes what is missing until the controller has converged, or returns "". Without it, a controller that
+	// Ready describes why the controller has not converged yet, or returns "". Without it, a controller that
 	// never does anything would pass.
 	Ready func(context.Context) string
 	// Delete deletes the object under test, as a user does.
@@ -86,7 +86,7 @@ func convergedState(t testing.TB, setup Setup) string {
 	return s.snapshot(t)
 }
 
-// compareState fails the test if the state differs from that of a run without faults.
+// compareState fails the test if the state differs from the state of a run without faults.
 func (s *Scenario) compareState(t testing.TB, baseline string) {
 	t.Helper()
 	if diff := cmp.Diff(baseline, s.snapshot(t)); diff != "" {
@@ -95,8 +95,8 @@ func (s *Scenario) compareState(t testing.TB, baseline string) {
 }
 
 // NoLeaks runs the scenario and its deletion once without a crash. Then it repeats this for every write of that run and
-// crashes the controller after this write, be it before or during the deletion. Each time nothing may be left that did not
-// exist before.
+// crashes the controller after this write, be it before or during the deletion. Each time no object may remain that did
+// not exist before.
 func NoLeaks(t *testing.T, setup Setup) {
 	t.Helper()
 	baseline := setup(t)
@@ -169,7 +169,7 @@ func (s *Scenario) delete(t testing.TB) {
 	}
 }
 
-// converge runs passes until Ready reports nothing missing and the controller is idle.
+// converge runs passes until Ready returns "" and the controller is idle.
 func converge(t testing.TB, s *Scenario, pass func(context.Context) error) {
 	t.Helper()
 	s.runUntilIdle(t, pass, s.Ready)

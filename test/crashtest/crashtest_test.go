@@ -23,7 +23,7 @@ type toy struct {
 	made    int
 
 	notIdempotent bool // creates again after a lost response
-	noFinalizer   bool // leaks what it created
+	noFinalizer   bool // leaks its objects
 	alwaysWrites  bool // writes on every pass
 	dropsErrors   bool // ignores the error of a write
 }

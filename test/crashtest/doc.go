@@ -3,9 +3,9 @@
 //	CrashConsistency  crash-consistency test: the controller converges, becomes idle, and reaches the same state after a crash
 //	                  at every single write
 //	FaultTolerance    the controller reaches the same state although AWS calls fail
-//	APIFaults         the controller reaches the same state, and leaves nothing after deletion, although calls of the API
+//	APIFaults         the controller reaches the same state, and leaves no object after deletion, although calls of the API
 //	                  server fail; after a fault it always requeues
-//	NoLeaks           leak test: deletion leaves nothing, in Kubernetes and in AWS, wherever creation or deletion crashed
+//	NoLeaks           leak test: deletion leaves no object, in Kubernetes and in AWS, wherever creation or deletion crashed
 //
 // A test passes a Setup function, which creates a Scenario: a fake API server (Cluster), a fake AWS, and one controller. All calls
 // of the controller go through a CallCounter. It numbers the writes in the order in which they happen, in Kubernetes and in AWS

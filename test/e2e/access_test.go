@@ -175,7 +175,7 @@ func commonPath(from, to hyperv1.AWSEndpointAccessType) hyperv1.AWSEndpointAcces
 	return ""
 }
 
-// servedAs returns an error unless the load balancers and the connection are those of the mode.
+// servedAs returns an error unless the load balancers and the connection match the mode.
 func (h *hosted) servedAs(ctx context.Context, mode hyperv1.AWSEndpointAccessType) error {
 	for name, want := range map[string]bool{names.Router: mode.Has(hyperv1.Public), names.PrivateRouter: mode.Has(hyperv1.Private)} {
 		err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: name}, &corev1.Service{})
@@ -350,7 +350,8 @@ func (h *hosted) chatted(pods int) (sum chat) {
 }
 
 // chatter is a pod on each node, which serves requests, and sends five a second to the Service of all. Each line of its log
-// has the numbers of those that succeeded and failed: those without an answer within 20 seconds, as a busy machine is slow.
+// contains the numbers of succeeded and failed requests. A request fails without an answer within 20 seconds, as a busy
+// machine is slow.
 func chatter(image string, pods int) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -399,8 +400,8 @@ spec:
 `, pods, image)
 }
 
-// publicNames does what external-dns does: the names that the user has chosen lead to the public load balancer, as long as
-// there is one.
+// publicNames writes records like external-dns: the names that the user has chosen lead to the public load balancer, as long as
+// it exists.
 func (h *hosted) publicNames() {
 	h.t.Helper()
 	dns := route53.NewFromConfig(on.AWS.Config(on.Management.Account))

@@ -197,7 +197,7 @@ func (a *alerts) unavailable() {
 	a.available()
 }
 
-// pause pauses the reconciliation, so that nothing repairs what is broken meanwhile.
+// pause pauses the reconciliation, so that no controller repairs broken objects meanwhile.
 func (a *alerts) pause() (resume func()) {
 	a.change(func(hc *hyperv1.HostedCluster) { hc.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
 	a.waitForCondition(hyperv1.ReconciliationActive, "False")
@@ -244,7 +244,7 @@ func (a *alerts) controlPlaneOperator() {
 	a.clears("HypershiftEtcdFillsUp")
 }
 
-// expire replaces a certificate by one that should have been renewed.
+// expire replaces a certificate by a certificate that should have been renewed.
 func (a *alerts) expire(name string) {
 	now := time.Now()
 	authority, err := pki.NewAuthority("expired", now.Add(-48*time.Hour))
@@ -266,7 +266,7 @@ func (a *alerts) fill() {
 	}
 }
 
-// empty deletes what fill wrote, and removes the old revisions at once. The API server does that every five minutes.
+// empty deletes the objects of fill, and removes the old revisions at once. The API server does that every five minutes.
 func (a *alerts) empty() {
 	t := a.hosted.t
 	a.hosted.kubectl("delete configmap -l filler=true")

@@ -34,7 +34,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// guest returns a client of the hosted cluster: that of an administrator, or, with a token, that of the token's owner.
+// guest returns a client of the hosted cluster: an administrator's client, or, with a token, the client of the token's owner.
 func (h *hosted) guest(token string) client.Client {
 	h.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", h.kubeconfig)
@@ -242,8 +242,8 @@ func nodeRequest(h *hosted, name, node string) *certificatesv1.CertificateSignin
 	}
 }
 
-// attackKubelet checks that the API server verifies the serving certificates of kubelets, and that those of this cluster
-// are valid.
+// attackKubelet checks that the API server verifies the serving certificates of kubelets, and that this cluster's
+// certificates are valid.
 func (h *hosted) attackKubelet() {
 	verifies := func() bool {
 		for _, c := range h.apiServer().Spec.Template.Spec.Containers {

@@ -33,7 +33,7 @@ func (h *hosted) attackLabels() {
 		hc.Spec.Labels = map[string]hyperv1.LabelValue{names.ManagementAccessLabel: "true"}
 	}
 	if !h.attempt(label, "labels") {
-		return // nothing was written, so that nothing can follow
+		return // no object was written, so that no effect can follow
 	}
 	h.refused(hyperv1.ValidHostedClusterConfiguration, names.ManagementAccessLabel)
 	h.never("pods of the API server carry the label of pods that may reach the management cluster", func() bool {

@@ -10,9 +10,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// attackSecrets reads Secrets outside of the control plane, and changes those of the control plane, with the permissions
-// of the Cluster API controllers, whose images come from the release. They may read the Secrets of their namespace
-// (decision 0044).
+// attackSecrets reads Secrets outside of the control plane, and changes the control plane's Secrets, with the
+// permissions of the Cluster API controllers. Their images come from the release. They may read the Secrets of their
+// namespace (decision 0044).
 func (h *hosted) attackSecrets() {
 	for _, account := range []string{names.ClusterAPI, names.CAPIProvider} {
 		for _, what := range [][]string{

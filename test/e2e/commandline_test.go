@@ -31,7 +31,7 @@ import (
 )
 
 // TestCommandLine creates a private cluster with three nodes by one command of the command line, adds a node pool, and deletes all by
-// another command. The customer's account has nothing but a public zone. Then it does the same, and kills the program in the
+// another command. The customer's account contains only a public zone. Then it does the same, and kills the program in the
 // middle of each command. At last it creates a cluster of each access mode with the required flags only.
 func TestCommandLine(t *testing.T) {
 	begin(t)
@@ -67,7 +67,7 @@ func TestCommandLine(t *testing.T) {
 		u.must(u.destroy()...)
 		u.nothingLeft(h)
 	})
-	// external-dns of the lab does not write to the zones of customers: what nodes need has no names there.
+	// external-dns of the lab does not write to the zones of customers: the addresses that nodes need have no names there.
 	for access, balancers := range map[hyperv1.AWSEndpointAccessType]int{hyperv1.Public: 1, hyperv1.PublicAndPrivate: 3, hyperv1.Private: 1} {
 		t.Run("only the required flags "+string(access), func(t *testing.T) {
 			u := newCommandLineUser(t, program, "plain-"+strings.ToLower(string(access)))
@@ -153,7 +153,7 @@ func (u *commandLineUser) create(more ...string) []string {
 	}, more...)
 }
 
-// createPlain has the required flags only.
+// createPlain returns the command with only the required flags.
 func (u *commandLineUser) createPlain(access hyperv1.AWSEndpointAccessType) []string {
 	args := []string{"create", "cluster", "aws", "--name", u.name, "--release-image", release(u.t, on.Versions[0])}
 	if access != hyperv1.Public {

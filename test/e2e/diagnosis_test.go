@@ -73,7 +73,7 @@ func TestDiagnosis(t *testing.T) {
 	})
 }
 
-// hypershift runs the command line as a user does who has the customer's AWS account, and returns both streams.
+// hypershift runs the command line like a user of the customer's AWS account, and returns both streams.
 func (h *hosted) hypershift(ctx context.Context, args ...string) (string, int) {
 	var out lockedBuffer
 	env := operation.Environment{In: strings.NewReader(""), Out: &out, Err: &out, Clock: clock.RealClock{}, StateHome: h.t.TempDir(), Middleware: []func(*middleware.Stack) error{}}
@@ -159,7 +159,7 @@ func (h *hosted) examined(t *testing.T) {
 			t.Errorf("the result lacks %q", want)
 		}
 	}
-	// TestMistakes, which may run at the same time, has an image that does not exist.
+	// TestMistakes, which may run at the same time, uses an image that does not exist.
 	if strings.Contains(out, "(pod "+h.namespace()+"/") {
 		t.Error("an image of this cluster is reported as missing")
 	}

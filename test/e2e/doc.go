@@ -9,22 +9,22 @@
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine
 //	access_test.go      the access mode changes in every direction, while machines run pods
 //	workers_test.go     machines of the customer join and run pods; then all CAs are rotated (rotation_test.go)
-//	private_test.go     a private cluster with a node in each of three zones, whose connection is broken and repaired
+//	private_test.go     a private cluster with a node in each of three zones; its connection is broken and repaired
 //	samerange_test.go   two customers with the same addresses
-//	nodes_test.go       nodes from stock images, with Ignition and with cloud-init; an upgrade; what prevents a join
+//	nodes_test.go       nodes from stock images, with Ignition and with cloud-init; an upgrade; faults that prevent a join
 //	nodepools_test.go   node pools are scaled, changed, upgraded, repaired and deleted; their controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster
 //	reference_test.go   manifests of HyperShift's command line
 //	commandline_test.go the command line creates and deletes a cluster, and is killed meanwhile
-//	publishing_test.go  an API server at node ports, at a host name that external-dns registers, and behind PrivateLink
+//	publishing_test.go  an API server at node ports, at a host name that external-dns registers, and with PrivateLink
 //	diagnosis_test.go   describe, doctor, a forward to a private API server, and a dump without secrets
 //	install_test.go     helm upgrade, and helm uninstall while clusters exist
 //	alerts_test.go      Prometheus scrapes the operators; faults make the alerts fire and clear
 //	attacks_test.go     attacks of pods, tenants, administrators of the hosted cluster and nodes
 //	networkpolicies_test.go  connections of a pod with and without a policy, and cases of cyclonus
 //
-// A scenario ends with the deletion of its clusters and a check that nothing is left, in Kubernetes and in AWS.
+// A scenario ends with the deletion of its clusters and a check that no object remains, in Kubernetes and in AWS.
 //
 // It needs root; `make e2e` runs it. HYPERSHIFT_E2E_KEEP=true leaves the lab up, where the next run finds it.
 // HYPERSHIFT_E2E_UNTIL, in seconds since 1970, selects as many scenarios as end by then. HYPERSHIFT_E2E_SEED decides which (package selection).

@@ -38,7 +38,7 @@ type hosted struct {
 	customer *accounts.Customer
 	// management is an administrator's client of the management cluster.
 	management client.Client
-	// kubeconfig is that of the user. It is set by available.
+	// kubeconfig is the user's kubeconfig. It is set by available.
 	kubeconfig string
 }
 
@@ -52,7 +52,7 @@ func release(t *testing.T, version string) string {
 	return name
 }
 
-// newHosted prepares a hosted cluster of that name. The end of the test deletes it and checks that nothing is left.
+// newHosted prepares a hosted cluster of that name. The end of the test deletes it and checks that no object remains.
 func newHosted(t *testing.T, name, version string) *hosted {
 	t.Helper()
 	customer, err := on.NewCustomer(t.Context(), name, name+"-x7k2p", version)
@@ -112,8 +112,8 @@ func (h *hosted) available() {
 	})
 }
 
-// startedOnce checks that no container of the control plane was restarted: each waits for what it needs. Volumes of the lab are attached as
-// late as EBS volumes.
+// startedOnce checks that no container of the control plane was restarted: each waits for its dependencies. Volumes of the lab are attached
+// as late as EBS volumes.
 func (h *hosted) startedOnce() {
 	h.t.Helper()
 	var pods corev1.PodList
@@ -130,7 +130,7 @@ func (h *hosted) startedOnce() {
 	}
 }
 
-// waitForCondition waits until a condition has a status and its message contains the words.
+// waitForCondition waits until a condition reports a status and its message contains the words.
 func (h *hosted) waitForCondition(condition, status string, words ...string) {
 	h.t.Helper()
 	h.eventually(condition+" is "+status, func(ctx context.Context) error {
@@ -241,7 +241,7 @@ func (h *hosted) delete(ctx context.Context) {
 	h.eventuallyIn(ctx, "nothing of it is left", h.left)
 }
 
-// left returns an error that names what is left of the cluster.
+// left returns an error that names the remaining objects of the cluster.
 func (h *hosted) left(ctx context.Context) error {
 	err := h.management.Get(ctx, client.ObjectKey{Name: h.namespace()}, &corev1.Namespace{})
 	if !apierrors.IsNotFound(err) {
@@ -283,7 +283,7 @@ func (h *hosted) eventually(what string, check func(context.Context) error) {
 }
 
 // patience is how long a scenario waits for anything. A machine with two slow cores takes twice as long as others for the upgrade of a
-// highly available control plane beside two other scenarios: five minutes were too few.
+// highly available control plane during two other scenarios: five minutes were too few.
 const patience = 10 * time.Minute
 
 func (h *hosted) eventuallyIn(ctx context.Context, what string, check func(context.Context) error) {

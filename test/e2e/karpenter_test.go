@@ -75,7 +75,7 @@ func TestKarpenter(t *testing.T) {
 	h.eventually("the pending pod gets a node again", func(ctx context.Context) error { return h.nodesOnDemand(ctx, 1) })
 }
 
-// onDemand is a Deployment whose pod runs on nodes on demand only.
+// onDemand is a Deployment with a pod that runs only on nodes on demand.
 func onDemand(image string) string {
 	return strings.ReplaceAll(`
 apiVersion: apps/v1

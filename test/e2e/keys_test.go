@@ -52,7 +52,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// key creates a Secret with a key beside the HostedCluster, and returns the fingerprint.
+// key creates a Secret with a key in the namespace of the HostedCluster, and returns the fingerprint.
 func (h *hosted) key(name string) string {
 	h.t.Helper()
 	bytes := make([]byte, 32)

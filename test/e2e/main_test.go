@@ -52,7 +52,7 @@ func run(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// begin limits how many scenarios run. A lower limit of go test would let a scenario wait for one that cannot begin.
+	// begin limits how many scenarios run. A lower limit of go test would let a scenario wait for another that cannot begin.
 	if err := flag.Set("test.parallel", "100"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

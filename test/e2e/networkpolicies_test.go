@@ -41,7 +41,7 @@ var reach = map[string]struct{ address, port, request, want string }{
 	"API server, its endpoint":  {cluster.APIServerAddress, "6443", `GET / HTTP/1.0\r\n\r\n`, "HTTPS server"},
 }
 
-// fencedEgress allows all addresses except those of reach.
+// fencedEgress allows all addresses except the addresses of reach.
 const fencedEgress = `[{to: [{namespaceSelector: {}}], ports: [{port: 53, protocol: UDP}, {port: 53}]}, {to: [
   {ipBlock: {cidr: 0.0.0.0/0, except: [169.254.0.0/16, ` + cluster.APIServerAddress + `/32]}}, {ipBlock: {cidr: "::/0", except: ["fd00:ec2::/32"]}}]}]`
 

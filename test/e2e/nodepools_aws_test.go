@@ -17,7 +17,7 @@ import (
 
 func (h *hosted) ec2() *ec2.Client { return ec2.NewFromConfig(on.AWS.Config(h.customer.Account)) }
 
-// instances are those of a pool, or of all pools for "", except for those that are being terminated.
+// instances returns the instances of a pool, or of all pools for "", except for terminating instances.
 func (h *hosted) instances(pool string) ([]ec2types.Instance, error) {
 	pages := ec2.NewDescribeInstancesPaginator(h.ec2(), &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{
 		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},

@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
-// Each of these tests ends with the deletion of the cluster: no instance and nothing else may be left of it. The deletion
+// Each of these tests ends with the deletion of the cluster: no instance and no other object of it may remain. The deletion
 // begins before the cluster is available.
 func TestDeletionWithMachines(t *testing.T) {
 	begin(t)
@@ -50,7 +50,7 @@ func TestDeletionWithMachines(t *testing.T) {
 	}
 }
 
-// withoutAPIServer selects a release whose kube-apiserver no registry has.
+// withoutAPIServer selects a release with a kube-apiserver image that no registry contains.
 func (h *hosted) withoutAPIServer() {
 	missing := cluster.Registry + "/kube-apiserver@sha256:" + strings.Repeat("0", 64)
 	release, err := on.PushRelease(h.t.Context(), "without-apiserver", on.Versions[0], map[string]string{names.KubeAPIServer: missing})
@@ -154,7 +154,7 @@ func replacedOnDelete(t *testing.T, h *hosted) {
 	h.must(h.management.Delete(t.Context(), h.pool("ondelete")))
 }
 
-// oldMachine is a Machine whose instance has the first type.
+// oldMachine returns a Machine with an instance of the first type.
 func (h *hosted) oldMachine() *clusterv1.Machine {
 	h.t.Helper()
 	machines := &clusterv1.MachineList{}

@@ -90,7 +90,7 @@ func TestNodePools(t *testing.T) {
 	)
 }
 
-// newHostedForPools prepares a hosted cluster whose machines can join.
+// newHostedForPools prepares a hosted cluster with machines that can join.
 func newHostedForPools(t *testing.T, name string) *hosted {
 	t.Helper()
 	h := newHosted(t, name, on.Versions[0])
@@ -301,7 +301,7 @@ func scalesItself(t *testing.T, h *hosted) {
 	h.eventually("the replicas of the autoscaler are kept", func(context.Context) error { return h.healthy("a", 1) })
 }
 
-// upgraded starts with the machine image of the older release, and ends with that of the release of the cluster.
+// upgraded starts with the machine image of the older release, and ends with the image of the cluster's release.
 func upgraded(t *testing.T, h *hosted) {
 	older := release(h.t, on.Versions[1])
 	np := h.nodePool("b", 1)
@@ -372,7 +372,7 @@ func deleted(t *testing.T, h *hosted) {
 }
 
 // permitted fails the test if Kubernetes or AWS refused a request of the programs that manage machines. The audit log of the
-// lab contains writes only; a program whose reads are refused does not work.
+// lab contains writes only; a program with refused reads does not work.
 func permitted(t *testing.T, h *hosted) {
 	root, err := pinned.Root()
 	h.must(err)

@@ -24,10 +24,10 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// TestNodes makes nodes from stock images: one that reads its user data with Ignition, one with cloud-init, neither of which has
-// a program of Kubernetes, and one that has its own. Pods on the two stock images reach each other, and a user reaches them
-// through a load balancer. Then it upgrades a pool during requests of a pod. Meanwhile a pool for each of several faults reports
-// why its machine does not join.
+// TestNodes makes nodes from stock images: an image that reads its user data with Ignition, an image with cloud-init, neither of which
+// contains a program of Kubernetes, and one image with its own programs. Pods on the two stock images reach each other, and a
+// user reaches them through a load balancer. Then it upgrades a pool during requests of a pod. Meanwhile a pool for each of
+// several faults reports why its machine does not join.
 func TestNodes(t *testing.T) {
 	begin(t)
 	h := newHosted(t, "nodes", on.Versions[0])
@@ -192,7 +192,7 @@ type fault struct {
 	before, command string
 	// curl replaces the program of this name, if it is set.
 	curl string
-	// reason is what the machine reports, and condition what its pool has.
+	// reason is the machine's report, and condition its pool's condition.
 	reason, condition string
 }
 
@@ -205,7 +205,7 @@ var faults = []fault{
 	{name: expired, reason: "BootstrapTokenRefused", condition: hyperv1.NodePoolNodeRefusedReason},
 }
 
-// expired is the fault of a machine whose token ends before it uses it.
+// expired is the fault of a machine with a token that ends before its use.
 const expired = "expired"
 
 // altered is a curl that adds a byte to each layer, as a mirror may that was tampered with.

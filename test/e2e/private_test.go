@@ -25,7 +25,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// TestPrivate runs a private cluster with a node in each of three zones, whose only way to the control plane is PrivateLink.
+// TestPrivate runs a private cluster with a node in each of three zones. PrivateLink is the only way to the control plane.
 // Then it breaks each part of that way, and waits until it is repaired. The deletion of the cluster removes the load balancer of
 // its user, too.
 func TestPrivate(t *testing.T) {
@@ -49,7 +49,7 @@ func TestPrivate(t *testing.T) {
 type breakage struct {
 	name string
 	do   func(context.Context) error
-	// mend is what the user has to do, nil if the operators repair it.
+	// mend is the repair by the user, nil if the operators repair it.
 	mend func(context.Context) error
 	// repaired returns an error until it is repaired.
 	repaired func(context.Context) error
@@ -78,7 +78,7 @@ func (h *hosted) turned(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// breakPrivateLink breaks the connection in several ways, and logs what users see and how long it takes until it is repaired
+// breakPrivateLink breaks the connection in several ways, and logs the conditions that users see and how long it takes until it is repaired
 // and all nodes are ready. The nodes need not be lost before: a node is not ready 40 seconds after its last heartbeat.
 func (h *hosted) breakPrivateLink() {
 	h.t.Helper()
@@ -137,7 +137,7 @@ func (h *hosted) breakPrivateLink() {
 	h.t.Log("\n" + strings.Join(table, "\n"))
 }
 
-// unmended is the time in which the user does not repair what belongs to them. A lost node would be not ready by then.
+// unmended is the time in which the user does not repair their own resources. A lost node would be not ready by then.
 const unmended = time.Minute
 
 // nodesReady returns an error unless that many nodes exist and are ready.

@@ -24,7 +24,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// monitoringNamespace has the label that the NetworkPolicies of the operators require.
+// monitoringNamespace carries the label that the operators' NetworkPolicies require.
 const monitoringNamespace = "monitoring"
 
 // prometheusObjects run Prometheus with the permissions that its operator gives it.
@@ -114,7 +114,7 @@ func (p *prometheus) must(err error) {
 	}
 }
 
-// monitors are the objects of the chart for the Prometheus operator, whose CRDs the lab does not have, by kind.
+// monitors returns the chart's objects for the Prometheus operator, by kind. The lab does not have the CRDs of these objects.
 func (p *prometheus) monitors() map[string]*unstructured.Unstructured {
 	p.t.Helper()
 	root, err := pinned.Root()
@@ -316,7 +316,7 @@ func (p *prometheus) expectQuiet(ctx context.Context, alert string) error {
 	return err
 }
 
-// expectSample returns an error unless the query has a result.
+// expectSample returns an error unless the query returns a sample.
 func (p *prometheus) expectSample(ctx context.Context, query string) error {
 	var answer struct {
 		Data struct {

@@ -39,7 +39,7 @@ func TestNodePorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The machines of the lab include those of hosted clusters.
+	// The machines of the lab include the machines of hosted clusters.
 	address, err := on.Kubectl(t.Context(), on.Kubeconfig, "", "get", "nodes", "-o", `jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}`)
 	if err != nil {
 		t.Fatal(address, err)
@@ -67,8 +67,8 @@ func TestNodePorts(t *testing.T) {
 	}
 }
 
-// TestPublishing runs clusters whose API server has a load balancer of its own: a public one at a host name that external-dns
-// registers, and a private one behind PrivateLink. Each has a node.
+// TestPublishing runs clusters with an own load balancer for the API server: a public one at a host name that external-dns
+// registers, and a private one with PrivateLink. Each cluster runs one node.
 func TestPublishing(t *testing.T) {
 	begin(t)
 	t.Run("public, by a host name", func(t *testing.T) {

@@ -61,7 +61,7 @@ func applyReference(t *testing.T, name, file string) *hosted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The typed HostedCluster has the names to wait for. It is not created from: it lacks fields that have their default.
+	// The typed HostedCluster contains the names to wait for. It is not created from: it lacks fields that have their default.
 	h := readHosted(t, "", nil)
 	h.customer = customer
 	h.hc.Namespace, h.hc.Name = "clusters", name

@@ -88,7 +88,7 @@ func TestNodesThatDoNotJoin(t *testing.T) {
 	})
 }
 
-// poolEvent returns an error unless a pool has an event of that reason with those words.
+// poolEvent returns an error unless an event of that reason with those words exists for a pool.
 func (h *hosted) poolEvent(pool, reason, words string) error {
 	list := &eventsv1.EventList{}
 	if err := h.management.List(h.t.Context(), list, client.InNamespace(h.hc.Namespace)); err != nil {

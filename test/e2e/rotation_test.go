@@ -20,8 +20,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// followOften returns a configuration with which machines check the trusted CAs every few seconds: a timer of the user beside
-// that of the operator, which users cannot change.
+// followOften returns a configuration with which machines check the trusted CAs every few seconds: a timer of the user in
+// addition to the operator's timer, which users cannot change.
 func (h *hosted) followOften() string {
 	h.t.Helper()
 	const config = `

@@ -11,8 +11,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// TestSameRange runs the clusters of two customers whose VPCs have the same addresses, with a node each. Each is reached by
-// its own control plane, and by nothing of the other customer.
+// TestSameRange runs the clusters of two customers with the same addresses in their VPCs, with a node each. Each is reached
+// by its own control plane, and by no program of the other customer.
 func TestSameRange(t *testing.T) {
 	begin(t)
 	var both []*hosted
@@ -50,8 +50,8 @@ func TestSameRange(t *testing.T) {
 	}
 }
 
-// serveName runs two pods that respond with the name of the cluster, and returns their addresses. The first one has the network
-// of its node and port 80, as an ingress controller may, and the other one an address of its own.
+// serveName runs two pods that respond with the name of the cluster, and returns their addresses. The first one uses the
+// network of its node and port 80, as an ingress controller may, and the other one its own address.
 func (h *hosted) serveName(image string) []string {
 	h.t.Helper()
 	var found []string
@@ -71,7 +71,7 @@ func (h *hosted) serveName(image string) []string {
 	return found
 }
 
-// nameAt returns what a pod of the cluster gets from port 80 of an address; nothing without a connection. The shell of busybox
+// nameAt returns the answer that a pod of the cluster gets from port 80 of an address; "" without a connection. The shell of busybox
 // would run its own wget, which crashes.
 func (h *hosted) nameAt(address string) string {
 	h.t.Helper()

@@ -26,8 +26,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
-// TestSnapshots saves etcd of one cluster and restores it into another one, from a server whose certificate only a CA of
-// the user signs.
+// TestSnapshots saves etcd of one cluster and restores it into another one, from a server with a certificate that only a
+// CA of the user signs.
 func TestSnapshots(t *testing.T) {
 	begin(t)
 	saved := newHosted(t, "saved", on.Versions[0])
@@ -93,7 +93,7 @@ func (h *hosted) trust(bundle []byte) {
 	h.hc.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: cm.Name}
 }
 
-// shelf is a server of one file, beside the management cluster.
+// shelf is a server of one file, outside of the management cluster.
 type shelf struct {
 	url string
 	// authority is the CA of its certificate, in PEM.

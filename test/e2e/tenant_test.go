@@ -20,8 +20,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// tenantAccess is what an administrator of the management cluster gives a tenant: a namespace, and the ClusterRole admin of Kubernetes in it. Another
-// member of the team has view.
+// tenantAccess holds the objects that an administrator of the management cluster creates for a tenant: a namespace, and the ClusterRole
+// admin of Kubernetes in it. Another member of the team has view.
 const tenantAccess = `
 apiVersion: v1
 kind: Namespace
@@ -60,7 +60,7 @@ subjects:
 `
 
 // TestTenant creates, describes, enters, dumps and deletes a private cluster as an administrator of one namespace of the management
-// cluster, while a neighbour has a cluster in another one.
+// cluster, while a neighbour owns a cluster in another namespace.
 func TestTenant(t *testing.T) {
 	begin(t)
 	program := buildCommandLine(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/balancer"
 )
 
-// TestWorkers lets machines of the customer in two zones join through PrivateLink with nothing but their user data. Then it
+// TestWorkers lets machines of the customer in two zones join through PrivateLink with only their user data. Then it
 // uses the cluster like any other, before and after a rotation of all CAs.
 func TestWorkers(t *testing.T) {
 	begin(t)
@@ -76,7 +76,7 @@ func (h *hosted) nodePool(name string, replicas int32) *hyperv1.NodePool {
 	}
 }
 
-// poolReady returns an error that describes what a pool lacks.
+// poolReady returns an error that describes why a pool is not ready.
 func (h *hosted) poolReady(ctx context.Context, pool *hyperv1.NodePool, replicas int32) error {
 	if err := h.management.Get(ctx, key(pool), pool); err != nil {
 		return err
@@ -123,7 +123,7 @@ func issuerDocuments(image, issuer string) []command {
 		{"discovery document", "/.well-known/openid-configuration", `"issuer": ?"` + issuer + `"`},
 		{"keys", "/openid/v1/jwks", `"kid"`},
 	} {
-		// With --rm -i, kubectl prints nothing if the pod ends while it attaches.
+		// With --rm -i, kubectl prints no output if the pod ends while it attaches.
 		commands = append(commands,
 			command{name: "a pod asks for the issuer's " + document.name, args: "run issuer --restart=Never --image=" + image + " --command -- wget -q -t 3 -T 10 -O - " + issuer + document.path, want: "created"},
 			command{name: "it gets an answer", args: "wait pod/issuer --for=jsonpath={.status.phase}=Succeeded --timeout=60s", want: "condition met"},
@@ -219,7 +219,7 @@ const request = "GET / HTTP/1.0\r\n\r\n"
 
 // web is a server that runs in a pod on each of two nodes, of two pools if they are named, and starts after both can resolve
 // names. Its script keeps the connection open after the request: the socket through which nodes reach the API server closes a
-// connection whose client has closed its half.
+// connection after its client has closed its half.
 func web(image string, pools ...string) string {
 	where, apart := "{key: pool, operator: Exists}", "kubernetes.io/hostname"
 	if len(pools) > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// annotationValues has a value for each annotation of a HostedCluster. Annotations of which nothing is read while a cluster lives have none.
+// annotationValues maps each annotation of a HostedCluster to a value. Annotations that are not read while a cluster lives have none.
 var annotationValues = map[string]string{
 	hyperv1.RestartDateAnnotation:                                                      "2026-01-02T03:04:05Z",
 	hyperv1.PodNetworkAnnotation:                                                       hyperv1.PodNetworkUnmanaged,
@@ -60,7 +60,7 @@ var annotationValues = map[string]string{
 	"kubectl.kubernetes.io/last-applied-configuration":                                 "{}",
 }
 
-// poolAnnotationValues are those of a NodePool.
+// poolAnnotationValues are the values for a NodePool.
 var poolAnnotationValues = map[string]string{
 	hyperv1.MachineHealthCheckTimeoutAnnotation:            "480s",
 	hyperv1.MachineHealthCheckNodeStartupTimeoutAnnotation: "0.5h",

@@ -108,7 +108,7 @@ func (c *cluster) pool(name string, subnet int, with ...func(*hyperv1.NodePool))
 	return np
 }
 
-// endpointServices are those of this cluster's control plane.
+// endpointServices returns the AWSEndpointServices of this cluster's control plane.
 func (c *cluster) endpointServices() []hyperv1.AWSEndpointService {
 	c.t.Helper()
 	list := &hyperv1.AWSEndpointServiceList{}

@@ -61,7 +61,7 @@ func TestDeletionAtEveryStage(t *testing.T) {
 	}
 }
 
-// has returns an error unless the control plane's namespace has an object of that name.
+// has returns an error unless the control plane's namespace contains an object of that name.
 func has[T client.Object](name string) func(*cluster) error {
 	return func(c *cluster) error {
 		object := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(client.Object)
@@ -87,7 +87,7 @@ func is(kind string) func(*cluster) error {
 	}
 }
 
-// linked returns an error unless an AWSEndpointService has a part.
+// linked returns an error unless an AWSEndpointService reports a part.
 func linked(what string, part func(hyperv1.AWSEndpointServiceStatus) string) func(*cluster) error {
 	return func(c *cluster) error {
 		id := ""

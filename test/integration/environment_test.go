@@ -85,7 +85,7 @@ func (e *environment) startAWS(ctx context.Context) (err error) {
 	return err
 }
 
-// pushRelease starts a registry with one release. No registry has the images of its components: nothing runs them here.
+// pushRelease starts a registry with one release. No registry contains the images of its components: no kubelet runs them here.
 func (e *environment) pushRelease(ctx context.Context) (err error) {
 	if e.registry, err = registry.Start(); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (e *environment) install(ctx context.Context) error {
 		return fmt.Errorf("writing the credentials of the operator: %w", err)
 	}
 	// The AWS SDK and the leader election read the environment of the process, which all operators share here. The
-	// credentials are those of the hypershift-operator; the control-plane-operators make their own.
+	// credentials belong to the hypershift-operator; the control-plane-operators make their own.
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": e.AWS.URL, "AWS_ENDPOINT_URL_STS": e.AWS.URL, "AWS_EC2_METADATA_DISABLED": "true",
 		"AWS_REGION": accounts.Region, "AWS_SHARED_CREDENTIALS_FILE": credentials,

@@ -19,12 +19,12 @@ const (
 	// vanishing is longer: the lease of a killed operator must expire, and resources that may just have been created in
 	// AWS must become visible before the deletion can be complete.
 	vanishing = 3 * time.Minute
-	// repair is longer: for one minute, an operator trusts its own write more than what AWS lists.
+	// repair is longer: for one minute, an operator trusts its own write more than a list of AWS.
 	repair = 2 * time.Minute
 )
 
-// eventually waits until check returns no error, and fails with its last error. The context is that of the test, or during
-// clean-up one that has not ended.
+// eventually waits until check returns no error, and fails with its last error. The context is the test's, or during
+// clean-up a context that has not ended.
 func eventually(ctx context.Context, t *testing.T, what string, check func() error) {
 	t.Helper()
 	within(ctx, t, patience, what, check)

@@ -89,7 +89,7 @@ func startOperators(ctx context.Context, e *environment) (_ *operators, err erro
 	if err != nil {
 		return nil, err
 	}
-	// Not the caller's context: after it ends, the operators still have to delete what the tests have created.
+	// Not the caller's context: after it ends, the operators still have to delete the tests' resources.
 	ctx, o.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() { o.ended <- mgr.Start(ctx) }()
 	ready := make(chan struct{})
@@ -182,7 +182,7 @@ func (o *operators) follow(d *appsv1.Deployment) bool {
 		changed: func() {
 			select {
 			case o.wake <- event.TypedGenericEvent[*appsv1.Deployment]{Object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}}:
-			default: // stopping: nothing reads the channel
+			default: // stopping: the channel is not read
 			}
 		},
 	})
@@ -217,7 +217,7 @@ func status(d *appsv1.Deployment, ready bool) {
 	d.Status = s
 }
 
-// resync is how often the operators compare AWS with the desired state when nothing changes in Kubernetes.
+// resync is how often the operators compare AWS with the desired state without a change in Kubernetes.
 const resync = "3s"
 
 // buildHypershiftOperator makes the hypershift-operator with the flags of an installation.
@@ -251,7 +251,7 @@ func (e *environment) buildHypershiftOperator(ctx context.Context, i *instance) 
 	return o, o.AddControllers(ctx)
 }
 
-// manager has the options of a manager that shares its process with others.
+// manager returns the options of a manager that shares its process with others.
 func (i *instance) manager() ctrl.Options {
 	return ctrl.Options{Logger: i.log, Controller: config.Controller{SkipNameValidation: ptr.To(true)}}
 }

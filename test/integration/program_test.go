@@ -18,7 +18,7 @@ import (
 // kill.
 type program struct {
 	name string
-	// config has the identity of the operator.
+	// config carries the identity of the operator.
 	config *rest.Config
 	// template is the pod template from which the program was made.
 	template corev1.PodTemplateSpec

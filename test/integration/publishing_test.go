@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// The API server has a load balancer of its own, and in the private modes one more that PrivateLink offers.
+// The API server uses its own load balancer, and in the private modes one more, which PrivateLink offers.
 func TestAPIServerWithItsOwnLoadBalancer(t *testing.T) {
 	const public, internal = "internet-facing", "internal"
 	for mode, want := range map[hyperv1.AWSEndpointAccessType]struct {

@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	// maxObjectWrites is how often the operators may write objects, apart from statuses, for a control plane whose pods do not
-	// run: each object once, and a few again for a finalizer or what becomes known later.
+	// maxObjectWrites is how often the operators may write objects, apart from statuses, for a control plane without running
+	// pods: each object once, and a few again for a finalizer or for facts that become known later.
 	maxObjectWrites = 54
-	// maxStatusWrites is a little more than the operators need. The number depends on how fast the machine is: what happens
-	// in the same moment is written together, and a status that no program waits for is written every two seconds.
+	// maxStatusWrites is a little more than the operators need. The number depends on how fast the machine is: changes in
+	// the same moment are written together, and a status that no program waits for is written every two seconds.
 	maxStatusWrites = 30
 	// quiet is how long the operators must not have written before the writes are counted. It is longer than resync and
 	// than a status waits.
@@ -121,7 +121,7 @@ type write struct {
 	status     bool
 }
 
-// writes returns the writes of the operators for this cluster so far, except those of Leases, whose number depends on the time.
+// writes returns the writes of the operators for this cluster so far, except writes of Leases: their number depends on the time.
 func (c *cluster) writes() ([]write, error) {
 	file, err := os.Open(on.AuditLog())
 	if err != nil {

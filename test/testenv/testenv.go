@@ -1,11 +1,11 @@
 // Package testenv builds the environments of tests in process: a fake API server, a fake AWS and a fake clock.
 //
 //	New ─► Env: crashtest.Cluster, fakeaws.Cloud, one clock for all
-//	         ├─ SigningKeySecret, TrustIssuer: what a control-plane-operator needs to call AWS
+//	         ├─ SigningKeySecret, TrustIssuer: the identity with which a control-plane-operator calls AWS
 //	         └─ Sessions: the AWS sessions of a control-plane-operator that has just started
 //	PrivateCluster ─► a valid HostedCluster
 //
-// A test embeds Env in a type of its own and adds what its controller needs.
+// A test embeds Env in its own type and adds the facts that its controller needs.
 package testenv
 
 import (
@@ -41,7 +41,7 @@ const (
 // Start is the time at which tests start.
 var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Scheme returns a scheme with the types of this project, core types, and others. It should have only what a test needs: the
+// Scheme returns a scheme with the types of this project, core types, and others. It should contain only the types that a test needs: the
 // fake API server goes through all of it for every write.
 func Scheme(others ...func(*runtime.Scheme) error) *runtime.Scheme {
 	s := runtime.NewScheme()

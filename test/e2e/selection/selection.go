@@ -12,7 +12,8 @@ import (
 // keep the two cores of a small machine busy. With five places, machines did not join within five minutes.
 const Places = 3
 
-// A Scenario takes Minutes on a machine with two cores, beside others. Alone is true if no other one may run at the same time.
+// A Scenario takes Minutes on a machine with two cores, at the same time as others. Alone is true if no other scenario may run
+// at the same time.
 type Scenario struct {
 	Name    string
 	Minutes int

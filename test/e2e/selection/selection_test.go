@@ -29,7 +29,7 @@ func TestDrawnScenariosEndInTime(t *testing.T) {
 }
 
 func TestAllAreDrawnWithEnoughTime(t *testing.T) {
-	// 15 minutes alone, and 16 of the longest that shares: the other shared ones run beside it.
+	// 15 minutes alone, and 16 of the longest that shares: the other shared ones run at the same time.
 	if drawn := Draw(some, "a", 31*time.Minute); len(drawn) != len(some) {
 		t.Errorf("drawn are only %v", drawn)
 	}

@@ -228,7 +228,7 @@ func schemaOf(t *testing.T, plural string) *apiextensionsv1.JSONSchemaProps {
 	return &spec
 }
 
-// enumOf returns the values that the CRD permits, or nothing if it permits any.
+// enumOf returns the values that the CRD permits, or nil if it permits any.
 func enumOf(schema *apiextensionsv1.JSONSchemaProps, path string) []string {
 	for name := range strings.SplitSeq(path, ".") {
 		name, elements := strings.CutSuffix(name, "[]")

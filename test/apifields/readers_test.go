@@ -10,7 +10,7 @@ const (
 	refuses = "refuses "
 )
 
-// readers has the function that acts upon each field. A path that ends in .* covers all fields inside of it: the function uses
+// readers names the function that acts upon each field. A path that ends in .* covers all fields inside of it: the function uses
 // them as a whole, or follows the reference. "via M" means that the function calls the method M of the API, which uses the field,
 // and "as N" that it uses the name N instead of the field.
 var readers = map[string]map[string]string{

@@ -84,7 +84,7 @@ func (f field) set(t reflect.Type, text string) reflect.Value {
 	return root
 }
 
-// enter returns the struct or value behind pointers and lists, which are created.
+// enter returns the struct or value that pointers and lists lead to, and creates these.
 func enter(v reflect.Value) reflect.Value {
 	for {
 		switch {
@@ -100,7 +100,7 @@ func enter(v reflect.Value) reflect.Value {
 	}
 }
 
-// fill sets a value to one that is not empty.
+// fill sets a value that is not empty.
 func fill(v reflect.Value, text string) {
 	switch v.Kind() {
 	case reflect.String:

@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// crdDirectory has the CRDs that a user installs.
+// crdDirectory contains the CRDs that a user installs.
 const crdDirectory = "../../config/crd"
 
-// strictClient returns a client that rejects misspelt fields: a case with a misspelt field would test nothing.
+// strictClient returns a client that rejects misspelt fields: a case with a misspelt field would not test the field.
 func strictClient(t *testing.T, cfg *rest.Config) client.Client {
 	t.Helper()
 	c, err := client.New(cfg, client.Options{})

@@ -17,7 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
-// defaults are the fields that the API server adds to spec, with everything inside of them. HyperShift has the same ones. A
+// defaults are the fields that the API server adds to spec, with everything inside of them. HyperShift sets the same defaults. A
 // field that is not listed here must be stored as it was applied: a tool that compares both would report a difference forever.
 var defaults = map[string][]string{
 	"HostedCluster": {
@@ -41,12 +41,12 @@ func TestObjectsAreStoredAsTheyAreApplied(t *testing.T) {
 	if err != nil || len(files) == 0 || len(samples) == 0 {
 		t.Fatalf("no manifests: %v", err)
 	}
-	// Those of a scenario, which runs them.
+	// The manifests of a scenario, which runs them.
 	reference, err := filepath.Glob("../e2e/testdata/reference/*.yaml")
 	if err != nil || len(reference) != 3 {
 		t.Fatalf("manifests of HyperShift's command line: %q %v", reference, err)
 	}
-	// Those of our command line, for the examples of its documentation.
+	// The manifests of our command line, for the examples of its documentation.
 	rendered, err := filepath.Glob("../../cmd/hypershift/cluster/testdata/render/*.yaml")
 	if err != nil || len(rendered) < 4 {
 		t.Fatalf("manifests of the command line: %q %v", rendered, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
 
-// spoiled has a change of an object of each kind: a value that the Go type of its field cannot hold. The current CRD
+// spoiled contains a change of an object of each kind: a value that the Go type of its field cannot hold. The current CRD
 // rejects such values; an older CRD may have accepted them.
 var spoiled = map[string]struct {
 	list  client.ObjectList
@@ -53,9 +53,9 @@ var spoiled = map[string]struct {
 	},
 }
 
-// TestOneUnreadableObjectDoesNotHideTheOthers stores, under a CRD without schemas, a valid object and one that cannot be
-// decoded into the Go type, and then installs the current CRD. A typed informer must return both: the valid one
-// completely, and the other one with the name of the unreadable field.
+// TestOneUnreadableObjectDoesNotHideTheOthers stores, under a CRD without schemas, a valid object and an object that
+// cannot be decoded into the Go type, and then installs the current CRD. A typed informer must return both: the valid
+// one completely, and the other one with the name of the unreadable field.
 func TestOneUnreadableObjectDoesNotHideTheOthers(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.StartAPIServer(t, laxCRDs(t))

@@ -258,8 +258,8 @@ func (a admission) awaitQuota(t *testing.T) {
 	}
 }
 
-// TestRequestsOfControlPlanesAreAdmitted creates what the control-plane-operator creates, with its permissions, and what
-// other controllers create in its namespace.
+// TestRequestsOfControlPlanesAreAdmitted creates the objects of the control-plane-operator, with its permissions, and
+// the objects that other controllers create in its namespace.
 func TestRequestsOfControlPlanesAreAdmitted(t *testing.T) {
 	a := startAdmission(t)
 	for name, obj := range map[string]client.Object{

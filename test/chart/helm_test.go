@@ -35,7 +35,7 @@ func path(t *testing.T, elem ...string) string {
 	return filepath.Join(append([]string{dir}, elem...)...)
 }
 
-// crdsChart is the chart of the CRDs, which has a release of its own.
+// crdsChart is the chart of the CRDs, which is its own release.
 func crdsChart(t *testing.T) string { return path(t, "config", "helm", "hypershift-crds") }
 
 func chartFile(t *testing.T, elem ...string) string {

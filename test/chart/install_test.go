@@ -265,7 +265,7 @@ func (c *cluster) releasesFit(t *testing.T) {
 	}
 }
 
-// explains checks that the API server describes these fields, which is what kubectl explain prints.
+// explains checks that the API server describes these fields, for kubectl explain.
 func (c *cluster) explains(t *testing.T, fields ...string) {
 	t.Helper()
 	for _, field := range fields {
@@ -285,7 +285,7 @@ func (c *cluster) explains(t *testing.T, fields ...string) {
 	}
 }
 
-// usersMay asks the API server what users with the roles of the chart may do.
+// usersMay checks, by reviews of the API server, the permissions of users with the chart's roles.
 func (c *cluster) usersMay(t *testing.T) {
 	t.Helper()
 	for user, role := range map[string]string{"alice": "hypershift-edit", "bob": "hypershift-view"} {

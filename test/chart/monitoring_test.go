@@ -72,7 +72,7 @@ func alerts(t *testing.T) rules {
 	return rules{}
 }
 
-// dashboards are those of the chart by file name.
+// dashboards returns the chart's dashboards by file name.
 func dashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
 	for _, obj := range render(t, "dashboards: {enabled: true}") {
@@ -321,7 +321,7 @@ func promtool(t *testing.T, root string, args ...string) {
 	}
 }
 
-// The namespace of a metric of a control plane is that of its pod. Otherwise the pods of one tenant could report metrics of another.
+// The namespace of a control plane metric is its pod's namespace. Otherwise the pods of one tenant could report metrics of another.
 func TestNamespaceOfControlPlaneMetricsIsThatOfThePod(t *testing.T) {
 	for _, obj := range render(t, "", monitored...) {
 		if obj.GetKind() != "PodMonitor" {

@@ -83,7 +83,7 @@ func TestOperatorWithARoleDoesNotReachInstanceMetadata(t *testing.T) {
 	}
 }
 
-// The agent of EKS Pod Identity gives the role of the operator. Instance metadata would give that of the node.
+// The agent of EKS Pod Identity gives the role of the operator. Instance metadata would give the node's role.
 func TestOperatorWithPodIdentityReachesItsAgentOnly(t *testing.T) {
 	policies, pod := withPolicies(t, "aws: {region: us-east-1, podIdentity: true}", "hypershift-operator")
 	for to, want := range map[string]bool{

@@ -113,7 +113,7 @@ func typed(t *testing.T, obj *unstructured.Unstructured) runtime.Object {
 	return out
 }
 
-// elsewhere are the objects in other namespaces: what all users read, and how the operator learns who the API server is.
+// elsewhere are the objects in other namespaces: objects that all users read, and the permission to read the identity of the API server.
 var elsewhere = []string{
 	"kube-public ConfigMap oidc-storage-provider-s3-config", "kube-public ConfigMap hypershift-availability-zones",
 	"kube-public Role hypershift-public", "kube-public RoleBinding hypershift-public", "kube-system RoleBinding hypershift-access",
@@ -255,8 +255,8 @@ func TestServiceAccountOfTheUserGetsThePermissions(t *testing.T) {
 	}
 }
 
-// Users get permissions for the two objects that they write, and for nothing else: neither for Secrets nor for the objects in
-// the namespaces of control planes, whose fields the operators trust.
+// Users get permissions for the two objects that they write, and for no others: neither for Secrets nor for the objects in
+// the namespaces of control planes. The operators trust the fields of these objects.
 func TestRolesOfUsers(t *testing.T) {
 	roles := func(values string) map[string]*rbacv1.ClusterRole {
 		found := map[string]*rbacv1.ClusterRole{}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Check returns what a sample lacks, or "".
+// A Check returns the violation of a sample, or "".
 type Check func(Sample) string
 
 func all(checks ...Check) Check {
@@ -182,7 +182,7 @@ func audited(s Sample) string {
 	return ""
 }
 
-// level is that of a request by an ordinary user: the first rule that matches decides.
+// level returns the level of a request by an ordinary user: the first rule that matches decides.
 func (p auditPolicy) level(verb, group, resource string) string {
 	for _, rule := range p.Rules {
 		matches := len(rule.Users)+len(rule.UserGroups)+len(rule.NonResourceURLs) == 0 && (len(rule.Verbs) == 0 || slices.Contains(rule.Verbs, verb))

@@ -24,7 +24,7 @@ func samples(t *testing.T) map[string][]Sample {
 	return all
 }
 
-// problems returns what the evaluated samples lack, and what the others lack.
+// problems returns the violations of the evaluated samples, and of the others.
 func (r Recommendation) problems(all []Sample) (evaluated, others []string) {
 	for _, s := range all {
 		problem := r.Check(s)
@@ -96,7 +96,7 @@ func TestEveryRecommendationIsInTheTable(t *testing.T) {
 	}
 }
 
-// TestChecksFail has a sample without anything, and one with the opposite of each recommendation.
+// TestChecksFail uses an empty sample, and a sample with the opposite of each recommendation.
 func TestChecksFail(t *testing.T) {
 	opposite := Sample{
 		Flags: map[string][]string{

@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Sample is what a program runs with, in one configuration of the cluster.
+// A Sample holds a program's flags and files, in one configuration of the cluster.
 type Sample struct {
 	// Name is the golden file, without its extension.
 	Name string
-	// Flags are those of the program. A flag can be repeated.
+	// Flags are the flags of the program. A flag can be repeated.
 	Flags map[string][]string
 	// Config is the configuration file of the program.
 	Config map[string]any
@@ -69,7 +69,7 @@ const (
 	etcd              = "etcd"
 	kubelet           = "kubelet"
 	kubeProxy         = "kube-proxy"
-	// pods are those of all components of the control plane.
+	// pods are the pods of all components of the control plane.
 	pods = "pods"
 )
 

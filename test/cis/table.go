@@ -18,17 +18,17 @@ const (
 type Recommendation struct {
 	// ID is a number, or a range such as 1.1.1-1.1.8.
 	ID string
-	// What is required, in our words.
+	// What states the requirement, in our words.
 	What      string
 	Component string
-	// Samples are the names of those that are evaluated, all if empty.
+	// Samples are the names of the evaluated samples, all if empty.
 	Samples []string
 	Check   Check
 	Result  Result
 	Reason  string
 }
 
-// sections has the number of recommendations in each section. Section 5 is about what users run in their cluster.
+// sections lists the number of recommendations in each section. Section 5 is about users' workloads in their cluster.
 var sections = []struct {
 	ID, Title string
 	Count     int

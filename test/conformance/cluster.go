@@ -21,7 +21,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
 )
 
-// name is the name of the hosted cluster, and the first part of those of its NodePools.
+// name is the name of the hosted cluster, and the first part of its NodePools' names.
 const name = "conformance"
 
 var key = client.ObjectKey{Namespace: "clusters", Name: name}
@@ -96,7 +96,7 @@ func (r *run) create(ctx context.Context, management client.Client) error {
 	return nil
 }
 
-// pools distribute the workers over the zones. Nothing repairs them: tests make nodes unhealthy on purpose.
+// pools distribute the workers over the zones. They are not repaired: tests make nodes unhealthy on purpose.
 func pools(o options, customer *accounts.Customer) []*hyperv1.NodePool {
 	var all []*hyperv1.NodePool
 	for i, subnet := range customer.Subnets[:o.zones] {
@@ -119,7 +119,7 @@ func pools(o options, customer *accounts.Customer) []*hyperv1.NodePool {
 	return all
 }
 
-// connected returns an error that describes what the cluster lacks until its API server reaches pods on its nodes.
+// connected returns an error that describes why the cluster's API server does not reach pods on its nodes yet.
 func connected(ctx context.Context, management client.Client, version string) error {
 	hc := &hyperv1.HostedCluster{}
 	if err := management.Get(ctx, key, hc); err != nil {
@@ -145,7 +145,7 @@ func versionOf(hc *hyperv1.HostedCluster) string {
 	return hc.Status.Version.History[0].Version
 }
 
-// hostedClient is a client of the hosted cluster, whose requests are not limited.
+// hostedClient returns a client of the hosted cluster without a limit of requests.
 func (r *run) hostedClient(ctx context.Context) (client.Client, error) {
 	path, err := r.AdminKubeconfig(ctx, key)
 	if err != nil {

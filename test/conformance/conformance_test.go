@@ -84,7 +84,7 @@ func TestSpecsBeyondConformanceRunInOnePart(t *testing.T) {
 	}
 }
 
-// e2eTest is a stand-in that lists two specs and one that the filter does not select, or fails.
+// e2eTest is a stand-in that lists two specs and a third spec, which the filter does not select, or fails.
 const e2eTest = `#!/bin/sh
 for a in "$@"; do case $a in --ginkgo.json-report=*) json=${a#*=} ;; --ginkgo.dry-run) dry=1 ;; --ginkgo.label-filter=*) filter=${a#*=} ;; esac; done
 [ "$dry" ] && [ "$filter" = "$FILTER" ] || { echo "unknown flag"; exit 1; }
@@ -216,7 +216,7 @@ func TestSuiteWaitsForNodesAndPods(t *testing.T) {
 	}
 }
 
-// docs/conformance.md is that of the committed reports.
+// docs/conformance.md is generated from the committed reports.
 func TestPageIsUpToDate(t *testing.T) {
 	root, err := pinned.Root()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// A disturbance is what happens to the control plane while specs run: each event in turn, again and again unless once.
+// A disturbance disturbs the control plane while specs run: each event in turn, again and again unless once.
 type disturbance struct {
 	name   string
 	events []disruption.Event
@@ -83,7 +83,7 @@ const (
 type backgroundEvents struct {
 	// first is closed when an event was completed, or none will be.
 	first <-chan struct{}
-	// stop ends them. It returns what happened, and an error if an event failed or none was completed.
+	// stop ends them. It returns the completed events, and an error if an event failed or none was completed.
 	stop func() ([]string, error)
 }
 

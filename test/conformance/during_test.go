@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/disruption"
 )
 
-// during returns a run whose events take a minute, or fail, and the events that have begun.
+// during returns a run with events that take a minute, or fail, and the events that have begun.
 func during(d disturbance, failure error) (*run, *[]string) {
 	var begun []string
 	for i, event := range d.events {

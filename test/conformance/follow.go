@@ -24,16 +24,16 @@ type follower struct {
 	last           []string // lines
 	passed, failed int
 	skipped        int    // by themselves
-	naming         string // what happened to the spec that the next line names
+	naming         string // state of the spec that the next line names
 }
 
-// header is the line of ginkgo for a spec that has ended. ↺ is for one that passed after it had failed.
+// header is the line of ginkgo for a spec that has ended. ↺ is for a spec that passed after it had failed.
 var header = regexp.MustCompile(`^[•↺] (?:\[([A-Z0-9 -]+)\] )?\[[0-9.]+ seconds\]`)
 
 // skipHeader is the beginning of the line of ginkgo for a spec that skipped itself.
 const skipHeader = "S [SKIPPED] ["
 
-// labels are what ginkgo adds to the name of a spec.
+// labels are the labels that ginkgo adds to the name of a spec.
 var labels = regexp.MustCompile(` \[[^\[\]]*\]$`)
 
 func (f *follower) Write(p []byte) (int, error) {

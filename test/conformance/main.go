@@ -40,7 +40,7 @@ type options struct {
 	access         hyperv1.AWSEndpointAccessType
 	during         disturbance
 	beyond         bool
-	clusters       int // whose objects are made
+	clusters       int // number of clusters whose objects are made
 	dir            string
 	keep           bool
 }

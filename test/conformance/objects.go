@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A typical small cluster is an assumption: 10 namespaces with 3 applications each. An application has a Deployment, a Service and its EndpointSlice,
-// two ConfigMaps (its configuration and its files), and two Secrets (its credentials, and what Helm stores of a release). Two of the applications need
-// permissions: a ServiceAccount, a Role and a RoleBinding. The namespace has a quota and a NetworkPolicy.
+// A typical small cluster is an assumption: 10 namespaces with 3 applications each. An application consists of a Deployment, a Service and
+// its EndpointSlice, two ConfigMaps (its configuration and its files), and two Secrets (its credentials, and a Helm release). Two of the
+// applications need permissions: a ServiceAccount, a Role and a RoleBinding. The namespace contains a quota and a NetworkPolicy.
 // Deployments have no replicas, because the objects are to load the control plane and not the workers. CRDs are not multiplied.
 const namespacesPerCluster = 10
 
@@ -61,7 +61,7 @@ func objectsPerNamespace() int {
 
 func objectsPerCluster() int { return namespacesPerCluster * objectsPerNamespace() }
 
-// objectsLabel is on all of these objects. Its value is that of the application.
+// objectsLabel is on all of these objects. Its value is the application's label.
 const objectsLabel = "conformance.example.test/typical"
 
 func selector(m metav1.ObjectMeta) map[string]string { return map[string]string{"app": m.Name} }
@@ -143,7 +143,7 @@ func objectsMeta(namespace string, i int) metav1.ObjectMeta {
 const writers = 16
 
 // makeObjects makes the objects of the clusters of -objects, unless an earlier run has kept them, and waits until the controllers of the hosted cluster
-// have processed them. It returns how many there are. Without -objects, these are those of an earlier run.
+// have processed them. It returns how many there are. Without -objects, these are the objects of an earlier run.
 func (r *run) makeObjects(ctx context.Context) (int, error) {
 	c, err := r.hostedClient(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// plan is what runs.
+// plan holds the specs to run.
 type plan struct {
 	// wanted are the names of the specs.
 	wanted []string
@@ -39,7 +39,7 @@ func (r *run) plan(ctx context.Context) (plan, error) {
 	return p, nil
 }
 
-// list has the names of the conformance tests, or of the specs beyond them, which are in no document.
+// list returns the names of the conformance tests, or of the specs beyond them, which are in no document.
 func (r *run) list(ctx context.Context) ([]string, error) {
 	name := images.ConformanceProgram("e2e.test", r.version)
 	if !r.beyond {
@@ -59,7 +59,7 @@ func (r *run) list(ctx context.Context) ([]string, error) {
 // dryRun lists the specs of the tests beyond the conformance tests. They need no cluster for that.
 func dryRun(ctx context.Context, program, dir string) ([]string, error) {
 	file := filepath.Join(dir, "list.json")
-	// That of an earlier run.
+	// The report of an earlier run.
 	if err := unlessMissing(os.Remove(file)); err != nil {
 		return nil, fmt.Errorf("listing the specs: %w", err)
 	}

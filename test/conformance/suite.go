@@ -25,7 +25,7 @@ type part struct {
 	processes int
 	// filter is an expression over labels of specs.
 	filter string
-	// focus is a pattern of names that must match, skip one that must not.
+	// focus is a pattern that names must match, skip a pattern that they must not match.
 	focus, skip string
 	specs       int
 }
@@ -63,7 +63,7 @@ func (p part) of(round int) part {
 	return p
 }
 
-// beyondPart has the specs beyond the conformance tests.
+// beyondPart returns the part with the specs beyond the conformance tests.
 func beyondPart(o options, p plan) part {
 	all := part{name: "beyond", processes: o.processes, filter: report.BeyondFilter, skip: p.skip, specs: len(p.wanted)}
 	if o.selection.Focus != nil {
@@ -98,7 +98,7 @@ func (s *suite) do(ctx context.Context, p part) ([]report.Spec, []string, error)
 	if err := errors.Join(
 		os.WriteFile(repositories, []byte(s.repositories), 0o644),
 		os.WriteFile(hosts, []byte(hostsFile(string(etc), s.addresses)), 0o644),
-		// That of an earlier run.
+		// The results of an earlier run.
 		unlessMissing(os.Remove(results)),
 	); err != nil {
 		return nil, nil, fmt.Errorf("preparing the suite: %w", err)
@@ -133,8 +133,8 @@ func (s *suite) do(ctx context.Context, p part) ([]report.Spec, []string, error)
 	return specs, problems, err
 }
 
-// runGroup runs a program that is the first of a process group, and ends what it leaves of that group: ginkgo leaves processes when it is interrupted
-// twice or killed.
+// runGroup runs a program that is the first of a process group, and ends the remaining processes of that group: ginkgo leaves processes
+// when it is interrupted twice or killed.
 func runGroup(cmd *exec.Cmd) error {
 	err := cmd.Run()
 	if cmd.Process != nil {
@@ -166,7 +166,8 @@ func (s *suite) command(ctx context.Context, p part, hosts string) (*exec.Cmd, e
 	return cmd, nil
 }
 
-// arguments are those of ginkgo, and after -- those of the suite. -1 stops the suite from waiting for nodes itself, which r.hosted has done.
+// arguments returns the arguments of ginkgo, and after -- the arguments of the suite. -1 stops the suite from waiting for nodes itself,
+// which r.hosted has done.
 func (s *suite) arguments(p part) []string {
 	args := []string{
 		"run", "--no-color", "-v", fmt.Sprintf("--procs=%d", p.processes), "--timeout=" + s.timeout().String(), "--poll-progress-after=5m",
@@ -180,7 +181,7 @@ func (s *suite) arguments(p part) []string {
 	}
 	attempts := s.during.attempts
 	if s.selection.Quick && s.during.name == "" {
-		attempts = 2 // it is not for a report, and runs beside other work
+		attempts = 2 // it is not for a report, and runs at the same time as other work
 	}
 	if attempts > 0 {
 		args = append(args, fmt.Sprintf("--flake-attempts=%d", attempts))
@@ -219,7 +220,7 @@ func becomeWithHosts(file string, program []string) error {
 	return unix.Exec(program[0], program, os.Environ())
 }
 
-// mustNotShareMounts fails in the mount namespace of the parent, whose /etc/hosts must not change.
+// mustNotShareMounts fails in the mount namespace of the parent: the parent's /etc/hosts must not change.
 func mustNotShareMounts() error {
 	own, err := os.Readlink("/proc/self/ns/mnt")
 	if err != nil {

@@ -36,7 +36,7 @@ printf '\342\200\242 [0.100 seconds]\n'
 exit "$CODE"
 `
 
-// newSuite has a stand-in for each program.
+// newSuite returns a suite with a stand-in for each program.
 func newSuite(t *testing.T) *suite {
 	t.Helper()
 	if os.Getuid() != 0 {

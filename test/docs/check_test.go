@@ -42,7 +42,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
-// TestWrongNamesAreFound has a sentence with a name that does not exist for each kind of name.
+// TestWrongNamesAreFound checks, for each kind of name, a sentence with a name that does not exist.
 func TestWrongNamesAreFound(t *testing.T) {
 	v := vocabularyOf(t)
 	for what, sentence := range map[string]string{
@@ -136,7 +136,7 @@ var (
 	pointer = regexp.MustCompile(`\.(?:status|spec)\.[a-zA-Z.]+`)
 )
 
-// problems returns what the page names and does not exist.
+// problems returns the names on the page that do not exist.
 func (v *vocabulary) problems(p page) []string {
 	var problems []string
 	report := func(at text, what, name string) {
@@ -306,7 +306,7 @@ func (v *vocabulary) command(line string, report func(what, name string)) {
 			report("field", found)
 		}
 	}
-	// What separates commands and words does not do so in quotes.
+	// Separators of commands and words do not separate in quotes.
 	outside := quoted.ReplaceAllStringFunc(line, func(s string) string {
 		return strings.NewReplacer("|", "¦", ";", "¦", "&", "¦", " ", "␣").Replace(s)
 	})

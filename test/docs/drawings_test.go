@@ -16,7 +16,7 @@ import (
 // drawnFile is a file of a package in the drawing of its doc.go. Names with a path are of other packages.
 var drawnFile = regexp.MustCompile(`(?:^|[^\w/.*-])([a-z0-9_]+\.go)\b`)
 
-// Drawings in doc.go tell newcomers which file and which step does what.
+// Drawings in doc.go show newcomers the purpose of each file and each step.
 func TestDrawingsNameFilesAndSteps(t *testing.T) {
 	files, steps := 0, 0
 	for _, module := range []string{"api", "cmd", "config", "control-plane-operator", "hack", "hypershift-operator", "internal", "test"} {

@@ -23,10 +23,10 @@ var tools = map[string]*string{
 	"bin/lab": nil, "hypershift-operator": nil, "control-plane-operator": nil,
 }
 
-// withValue are flags of kubectl whose value is the next word.
+// withValue are flags of kubectl with a value in the next word.
 var withValue = set(`--raw --server --tls-server-name -n -l -o -c -p -f -L --type --kubeconfig --namespace --selector --context --timeout`)
 
-// ofTools reports whether one of the tools has the flag, or a program that documents run in a pod.
+// ofTools reports whether one of the tools, or a program that documents run in a pod, supports the flag.
 func ofTools(flag string) bool {
 	for _, flags := range tools {
 		if flags != nil && slices.Contains(strings.Fields(*flags), flag) {
@@ -36,7 +36,7 @@ func ofTools(flag string) bool {
 	return flag == "endpoints" // of etcdctl
 }
 
-// installed are types whose objects the operators and the chart create: a name must exist.
+// installed are types of objects that the operators and the chart create: a name must exist.
 var installed = set(`deployment deploy daemonset ds statefulset sts configmap cm`)
 
 // ofUsers are names that documents invent for their examples.

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// page is one document, cut into what the checks read.
+// page is one document, cut into the parts that the checks read.
 type page struct {
 	name   string // relative to the root of the repository
 	prose  []text // lines of prose, with their code spans

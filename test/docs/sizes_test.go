@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestSizesOfControlPlanes compares the table in docs/operations.md with the manifests: what the pods of a control plane in AWS request.
+// TestSizesOfControlPlanes compares the table in docs/operations.md with the manifests: the resource requests of a control plane's pods
+// in AWS.
 func TestSizesOfControlPlanes(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(root, "docs/operations.md"))
 	if err != nil {
@@ -58,7 +59,7 @@ func TestSizesOfControlPlanes(t *testing.T) {
 	}
 }
 
-// requestsOf returns the number of pods of the workload in a file, and what they request together.
+// requestsOf returns the number of pods of the workload in a file, and the sum of their requests.
 func requestsOf(t *testing.T, file string) (int, corev1.ResourceList) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, file))
@@ -66,7 +67,7 @@ func requestsOf(t *testing.T, file string) (int, corev1.ResourceList) {
 		t.Fatal(err)
 	}
 	for document := range strings.SplitSeq(string(content), "\n---\n") {
-		var workload appsv1.Deployment // A StatefulSet has the same fields, as far as they are read here.
+		var workload appsv1.Deployment // A StatefulSet has equal fields, as far as they are read here.
 		if err := yaml.Unmarshal([]byte(document), &workload); err != nil || workload.Kind != "Deployment" && workload.Kind != "StatefulSet" {
 			continue
 		}

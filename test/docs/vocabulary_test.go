@@ -19,7 +19,7 @@ import (
 
 const root = "../.."
 
-// vocabulary is what exists in this repository.
+// vocabulary holds the existing names of this repository.
 type vocabulary struct {
 	files     map[string]bool // also folders
 	bases     map[string]bool // the last parts of their names
@@ -107,7 +107,7 @@ func (s *schema) has(path []string) bool {
 	return s.elements != nil && (s.elements.has(path) || s.elements.has(path[1:]))
 }
 
-// anywhere reports whether some part has the path.
+// anywhere reports whether some part contains the path.
 func (s *schema) anywhere(path []string) bool {
 	found := false
 	s.walk(func(name string, below *schema) {
@@ -181,7 +181,7 @@ func vocabularyOf(t *testing.T) *vocabulary {
 }
 
 func (v *vocabulary) read(path, name string) error {
-	own := strings.HasPrefix(name, "test/docs/") // Its lists and examples are not what exists.
+	own := strings.HasPrefix(name, "test/docs/") // Its lists and examples do not prove existence.
 	switch extension := filepath.Ext(name); {
 	case strings.HasSuffix(name, "_test.go"):
 		content, err := os.ReadFile(path)

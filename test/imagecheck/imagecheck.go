@@ -1,5 +1,5 @@
-// Package imagecheck compares pods with the images that projects publish: hack/payload/publishedimages. It finds what a container runtime
-// refuses on a real node only:
+// Package imagecheck compares pods with the images that projects publish: hack/payload/publishedimages. It finds problems that otherwise
+// only a container runtime on a real node reports:
 //
 //	image        is in the table
 //	user         is a number, and not root where root is forbidden
@@ -7,7 +7,7 @@
 //	capabilities of the program are in the bounding set of the container: otherwise Linux does not start it
 //	directories  that the program writes are volumes if the root file system is read-only
 //
-// Commands are those of the container, of its probes and of its hooks.
+// Commands are the commands of the container, of its probes and of its hooks.
 package imagecheck
 
 import (
@@ -32,7 +32,7 @@ var defaultCapabilities = []publishedimages.Capability{
 // shells are names of programs that interpret commands.
 var shells = []string{"sh", "bash", "ash", "dash"}
 
-// Pod returns what is wrong with each container of a pod. find returns the published image for the image of a container.
+// Pod returns the problems of each container of a pod. find returns the published image for the image of a container.
 func Pod(pod *corev1.PodSpec, find func(image string) (publishedimages.Image, bool)) []string {
 	var problems []string
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
@@ -91,7 +91,7 @@ func (c container) user() []string {
 	return nil
 }
 
-// argv is what the runtime starts.
+// argv returns the command that the runtime starts.
 func (c container) argv() []string {
 	config := c.image.Config()
 	switch {
@@ -121,7 +121,7 @@ func (c container) hooks() [][]string {
 	return commands
 }
 
-// executable checks the programs of a command: its first word, what a runner runs, and what follows "--".
+// executable checks the programs of a command: its first word, the program that a runner runs, and the word after "--".
 func (c container) executable(argv []string) []string {
 	if len(argv) == 0 {
 		return []string{"neither the pod nor the image has a command"}
@@ -167,8 +167,8 @@ func (c container) mount(file string) *corev1.VolumeMount {
 	return nil
 }
 
-// bounded checks that the container may have the file capabilities of a program. Linux refuses to execute a program whose effective file
-// capabilities it cannot grant: capabilities(7), "Safety checking for capability-dumb binaries".
+// bounded checks that the container may have the file capabilities of a program. Linux refuses to execute a program if it cannot grant
+// the effective file capabilities: capabilities(7), "Safety checking for capability-dumb binaries".
 func (c container) bounded(program publishedimages.Program) []string {
 	var problems []string
 	for _, capability := range program.Capabilities {

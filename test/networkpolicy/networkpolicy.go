@@ -1,6 +1,6 @@
 // Package networkpolicy evaluates NetworkPolicies as the API defines them, so that a test can check connections instead of
-// the text of policies. A pod that no policy of a direction selects is open in that direction; otherwise the union of what
-// its policies allow is open, and nothing else.
+// the text of policies. A pod that no policy of a direction selects is open in that direction; otherwise only the union of
+// its policies' rules is open.
 package networkpolicy
 
 import (

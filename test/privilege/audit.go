@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// event is the part of an audit event that says who wanted what, and whether he got it.
+// event is the part of an audit event with the user, the request and the decision.
 type event struct {
 	Verb string
 	User struct{ Username string }
@@ -29,7 +29,7 @@ type event struct {
 	StageTimestamp           time.Time
 }
 
-// Audit reads the audit log at a path, of what holders did by their service accounts.
+// Audit reads the audit log at a path, for the requests of holders by their service accounts.
 func Audit(path string, holders []Holder) (*Use, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func audit(log io.Reader, holders []Holder) (*Use, error) {
 			return nil, err
 		}
 		if e.ObjectRef.Resource == "" {
-			continue // discovery, and what else has no permission of ours
+			continue // discovery, and other requests without a permission of ours
 		}
 		if e.Verb == "delete" && e.ObjectRef.Resource == "namespaces" && gone[e.ObjectRef.Name].IsZero() {
 			gone[e.ObjectRef.Name] = e.RequestReceivedTimestamp
@@ -70,7 +70,7 @@ func audit(log io.Reader, holders []Holder) (*Use, error) {
 		name, _ := e.account()
 		use.count(name, e.right())
 		if e.Verb == "patch" && e.ResponseStatus.Code == http.StatusCreated {
-			// Server-side apply has made the object, for which the API server has asked for this too.
+			// Server-side apply has made the object, for which the API server has checked this too.
 			use.count(name, Right{e.right().Thing, "create"})
 		}
 	}
@@ -82,7 +82,7 @@ func audit(log io.Reader, holders []Holder) (*Use, error) {
 	return use, nil
 }
 
-// account gives name and namespace of the service account that asked.
+// account returns name and namespace of the requesting service account.
 func (e event) account() (name, namespace string) {
 	user, _ := strings.CutPrefix(cmp.Or(e.ImpersonatedUser.Username, e.User.Username), "system:serviceaccount:")
 	namespace, name, _ = strings.Cut(user, ":")

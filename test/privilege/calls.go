@@ -8,7 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// Calls reads the emulator's call log, of what holders did by their roles. A call that a fault hit counts: it was meant.
+// Calls reads the emulator's call log, for the calls of holders by their roles. A call that a fault hit counts: it was meant.
 func Calls(log []awsemulator.Call, holders []Holder) *Use {
 	use := &Use{}
 	for _, call := range log {
@@ -28,7 +28,7 @@ func Calls(log []awsemulator.Call, holders []Holder) *Use {
 	return use
 }
 
-// acts reports whether a role is that of a holder. Those of customers begin with the infraID of their cluster.
+// acts reports whether a role belongs to a holder. Roles of customers begin with the infraID of their cluster.
 func acts(holder, role string) bool {
 	switch name := path.Base(role); holder {
 	case names.ControlPlaneOperator:

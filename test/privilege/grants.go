@@ -21,7 +21,7 @@ type Right struct {
 	Verb  string // a verb of Kubernetes, or an action of that service
 }
 
-// Grant is what one rule or statement allows.
+// Grant holds the rights of one rule or statement.
 type Grant struct {
 	Why    string // as its file says
 	Rights []Right
@@ -48,7 +48,7 @@ const cloudController = "cloud-controller"
 // hypershiftOperator is both a service account and a role.
 const hypershiftOperator = "hypershift-operator"
 
-// ServiceAccounts are those of a management cluster that we ship permissions for, in the checkout at root.
+// ServiceAccounts returns the service accounts of a management cluster that we ship permissions for, in the checkout at root.
 func ServiceAccounts(root string) ([]Holder, error) {
 	return read(root, "rbac", rules, map[string][]string{
 		hypershiftOperator:         {"hypershift-operator/cluster_role.yaml"},
@@ -95,7 +95,7 @@ func read(root, dir string, parse func([]byte) ([]Grant, error), files map[strin
 	return holders, nil
 }
 
-// rules reads a ClusterRole. The comment above a rule is its reason. A rule without a comment has the reason of the rule above it.
+// rules reads a ClusterRole. The comment above a rule is its reason. A rule without a comment takes the reason of the rule above it.
 func rules(text []byte) ([]Grant, error) {
 	var role rbacv1.ClusterRole
 	if err := yaml.UnmarshalStrict(text, &role); err != nil {

@@ -146,7 +146,7 @@ func TestAReport(t *testing.T) {
 	}
 }
 
-// A reason for what is not granted any more is out of date.
+// A reason for a right that is not granted any more is out of date.
 func TestReasonsAreForWhatIsGranted(t *testing.T) {
 	check := func(holders []Holder, reasons []Reason) {
 		for _, reason := range reasons {
@@ -164,7 +164,7 @@ func TestReasonsAreForWhatIsGranted(t *testing.T) {
 	check(must(ServiceAccounts(root))(t), onlyOnLab)
 }
 
-// What we want refused we do not grant.
+// A right that must be refused is not granted.
 func TestNothingIsGrantedThatIsRefusedOnPurpose(t *testing.T) {
 	for _, holder := range must(ServiceAccounts(root))(t) {
 		for _, reason := range OnPurpose {

@@ -24,7 +24,7 @@ func find(reasons []Reason, holder string, right Right) string {
 	return ""
 }
 
-// reason returns why a holder has a right that it does not use, or "" if no reason is known.
+// reason returns why a holder is granted a right that it does not use, or "" if no reason is known.
 func (r Report) reason(holder Holder, right Right) string {
 	if why := find(r.Reasons, holder.Name, right); why != "" {
 		return why
@@ -73,8 +73,8 @@ const (
 	nodes    = "used for machines and nodes, which exist only on the lab"
 )
 
-// onlyOnLab lists permissions that test/integration does not use, because the lab has what they are for. They are not in
-// docs/permissions.md.
+// onlyOnLab lists permissions that test/integration does not use, because only the lab runs the machines or programs that they are for.
+// They are not in docs/permissions.md.
 var onlyOnLab = []Reason{
 	{names.ClusterAPI, "", nil, machines},
 	{names.CAPIProvider, "", nil, machines},

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Report compares what holders may do with what they did.
+// Report compares the rights of holders with their use.
 type Report struct {
 	Title   string
 	Holders []Holder
 	Use     *Use
-	// Reasons say why something is granted that nothing uses, see reasons.go.
+	// Reasons explain unused rights, see reasons.go.
 	Reasons []Reason
 }
 
@@ -29,7 +29,7 @@ func InAWS(roles []Holder, use *Use) Report {
 	return Report{Title: "AWS", Holders: roles, Use: use, Reasons: unusedByRoles}
 }
 
-// Refused is an error that names what was refused and should not have been, or nil.
+// Refused returns an error that names the requests that should not have been refused, or nil.
 func (r Report) Refused() error {
 	var errs []error
 	for _, refusal := range r.Use.Refused {
@@ -75,7 +75,7 @@ func (r Report) Write(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// line is what a table says in one row: rights that there are for one reason.
+// line is one row of a table: rights with one reason.
 type line struct{ what, why string }
 
 // lines gathers sorted rights by why there are.

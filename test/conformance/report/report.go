@@ -11,7 +11,7 @@ import (
 
 // Report is the result of a run.
 type Report struct {
-	// Version is that of Kubernetes, without a v.
+	// Version is the version of Kubernetes, without a v.
 	Version string `json:"version"`
 	// Commit is the commit of this repository, Date when the run began.
 	Commit string    `json:"commit"`
@@ -20,13 +20,13 @@ type Report struct {
 	Selection string `json:"selection,omitempty"`
 	// Beyond is true if the specs are those beyond the conformance tests: see Beyond. They may skip themselves.
 	Beyond bool `json:"beyond,omitempty"`
-	// Workers and Zones are those of the hosted cluster.
+	// Workers and Zones are the numbers of workers and zones of the hosted cluster.
 	Workers int `json:"workers"`
 	Zones   int `json:"zones"`
 	// Availability and Access are the availability policy of the control plane and its endpoint access.
 	Availability string `json:"availability,omitempty"`
 	Access       string `json:"access,omitempty"`
-	// During is what happened to the control plane meanwhile, and Events are the completed events; empty: nothing.
+	// During names the disturbance of the control plane, and Events are the completed events; empty: none.
 	During string   `json:"during,omitempty"`
 	Events []string `json:"events,omitempty"`
 	// Objects is the number of API objects that were made in the hosted cluster before the specs ran.
@@ -47,8 +47,8 @@ type Report struct {
 	Stale []string `json:"stale,omitempty"`
 }
 
-// Add adds the specs of a report of ginkgo. A spec that has run before has the later result, unless it has
-// failed.
+// Add adds the specs of a report of ginkgo. A spec that has run before gets the later result, unless it
+// has failed.
 func (r *Report) Add(specs []Spec, problems []string) {
 	for _, s := range specs {
 		same := func(before Spec) bool { return before.Name == s.Name }

@@ -59,7 +59,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// someReport has a spec of each state, one that is not selected, and nodes of the suite.
+// someReport contains a spec of each state, a spec that is not selected, and nodes of the suite.
 const someReport = `[{"SpecialSuiteFailureReasons": ["Suite Timeout Elapsed"], "SpecReports": [
  {"LeafNodeType": "SynchronizedBeforeSuite", "State": "passed"},
  {"ContainerHierarchyTexts": ["[sig-node] Pods", ""], "LeafNodeType": "It", "LeafNodeText": "should run [Conformance]", "State": "passed", "RunTime": 1500000000, "NumAttempts": 2},

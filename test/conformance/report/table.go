@@ -66,7 +66,7 @@ func (r *Report) Rows() []Row {
 	return append(all, total)
 }
 
-// headings are those of the columns.
+// headings returns the headings of the columns.
 func (r *Report) headings() []string {
 	if r.Beyond {
 		return []string{"SIG", "selected", "passed", "skipped themselves", "failed, explained", "failed", "not run", "seconds"}
@@ -74,7 +74,7 @@ func (r *Report) headings() []string {
 	return []string{"SIG", "in the list", "ran", "passed", "failed", "not run", "seconds"}
 }
 
-// cells are those of a row.
+// cells returns the cells of a row.
 func (r *Report) cells(row Row) []string {
 	counts := []int{row.List, row.Ran, row.Passed, row.Failed, row.NotRun}
 	if r.Beyond {

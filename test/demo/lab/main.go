@@ -104,7 +104,7 @@ func (s *show) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// printHints prints commands for a user who wants to inspect the result.
+// printHints prints commands with which a user inspects the result.
 func (s *show) printHints() {
 	fmt.Fprintf(s.out, `
 The lab keeps running.

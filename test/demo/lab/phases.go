@@ -57,7 +57,7 @@ func (s *show) create(ctx context.Context) error {
 	return s.createAll(ctx, &s.one, &s.two)
 }
 
-// createRest builds what has not been built before the first cluster, and creates the second one.
+// createRest builds the programs that were not built before the first cluster, and creates the second cluster.
 func (s *show) createRest(ctx context.Context) error {
 	if !s.hosting.Partial {
 		return nil

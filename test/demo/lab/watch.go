@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// available describes what is missing until a cluster is completely available in its version; empty at the end.
+// available describes why a cluster is not completely available in its version yet; empty at the end.
 func available(h hosted, hc *hyperv1.HostedCluster) string {
 	if hc == nil {
 		return "there is no HostedCluster"
@@ -37,7 +37,7 @@ func available(h hosted, hc *hyperv1.HostedCluster) string {
 	return ""
 }
 
-// connected describes what is missing until the API server reaches pods on nodes.
+// connected describes why the API server does not reach pods on nodes yet.
 func connected(_ hosted, hc *hyperv1.HostedCluster) string {
 	if hc == nil {
 		return "there is no HostedCluster"
@@ -54,7 +54,7 @@ func lacks(hc *hyperv1.HostedCluster, condition, status string) string {
 	return condition + ": " + ptr.Deref(c, metav1.Condition{Message: "waiting for the first status"}).Message
 }
 
-// gone describes what is missing until a cluster is deleted.
+// gone describes why a cluster is not deleted yet.
 func gone(_ hosted, hc *hyperv1.HostedCluster) string {
 	if hc != nil {
 		return "the HostedCluster is still there"
@@ -62,7 +62,7 @@ func gone(_ hosted, hc *hyperv1.HostedCluster) string {
 	return ""
 }
 
-// follow prints events of a cluster until nothing is missing.
+// follow prints events of a cluster until missing returns "".
 func (s *show) follow(ctx context.Context, what string, h hosted, missing func(hosted, *hyperv1.HostedCluster) string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the %s of %s takes too long", what, h.Name))
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// existing reports whether to use the cluster of KUBECONFIG. It needs a second variable, the one that envtest reads,
+// existing reports whether to use the cluster of KUBECONFIG. It needs a second variable, which envtest also reads,
 // because many shells set a KUBECONFIG that points to a cluster which no test should touch.
 func existing() bool { return os.Getenv("USE_EXISTING_CLUSTER") == "true" }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
 )
 
-// Egress reports whether a pod of an IPv4 cluster opens connections to an address. The address is the one that the pod uses: the ClusterIP
-// of a Service, not the address of its pod.
+// Egress reports whether a pod of an IPv4 cluster opens connections to an address. The address is the address that the pod uses: the
+// ClusterIP of a Service, not the address of its pod.
 func (c Cluster) Egress(policies []networkingv1.NetworkPolicy, pod networkpolicy.Party, to netip.Addr, port networkpolicy.Port) bool {
 	entries, isolated := c.entries(policies, pod, networkingv1.PolicyTypeEgress)
 	return !isolated || newTable(entries).allows(to, port)
@@ -29,7 +29,7 @@ func (c Cluster) Isolated(policies []networkingv1.NetworkPolicy, pod networkpoli
 	return isolated
 }
 
-// entries are those of all policies that select the pod for the direction.
+// entries returns the entries of all policies that select the pod for the direction.
 func (c Cluster) entries(policies []networkingv1.NetworkPolicy, pod networkpolicy.Party, direction networkingv1.PolicyType) (all []Entry, isolated bool) {
 	for _, p := range policies {
 		if p.Namespace != pod.Namespace || !matches(&p.Spec.PodSelector, pod.Labels) || !slices.Contains(p.Spec.PolicyTypes, direction) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/networkpolicy"
 )
 
-// agentCases are decisions of the rule processor of aws-network-policy-agent v1.5.0. Directory agentcases has the program that wrote them.
+// agentCases are decisions of the rule processor of aws-network-policy-agent v1.5.0. The program in directory agentcases wrote them.
 //
 //go:embed testdata/agent.json
 var agentCases []byte

@@ -17,7 +17,7 @@ import (
 // chunk is the number of entries of one PolicyEndpoint: the default of the controller's flag --endpoint-chunk-size.
 const chunk = 200
 
-// Cluster is what the controller reads.
+// Cluster holds the objects that the controller reads.
 type Cluster struct {
 	// Namespaces are the labels of each namespace, by name.
 	Namespaces map[string]map[string]string
@@ -133,8 +133,8 @@ func (c Cluster) pods(namespace string, selector *metav1.LabelSelector) []networ
 	return found
 }
 
-// services are the ClusterIPs of a peer's Services: those whose selector satisfies the peer's pod selector as if it were the labels of a
-// pod. Numbers are compared with the ports of the Service, names with its target ports.
+// services returns the ClusterIPs of a peer's Services: Services with a selector that satisfies the peer's pod selector as if it were
+// the labels of a pod. Numbers are compared with the ports of the Service, names with its target ports.
 func (c Cluster) services(namespace string, peer networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) []Entry {
 	var found []Entry
 	for _, n := range c.namespaces(namespace, peer) {
@@ -171,8 +171,8 @@ func (c Cluster) servicePorts(s corev1.Service, ports []networkingv1.NetworkPoli
 	return open
 }
 
-// leadsElsewhere reports whether a port of a Service has a target port by name that is another number, which the rule does not open, in
-// one of its pods.
+// leadsElsewhere reports whether a named target port of a Service port is another number in one of its pods, which the rule does not
+// open.
 func (c Cluster) leadsElsewhere(s corev1.Service, sp corev1.ServicePort, ports []networkingv1.NetworkPolicyPort) bool {
 	if sp.TargetPort.Type != intstr.String {
 		return false

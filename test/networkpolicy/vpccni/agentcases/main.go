@@ -1,4 +1,4 @@
-// Command agentcases prints what the rule processor of the agent of EKS makes of random entries of PolicyEndpoints, for the test that
+// Command agentcases prints the decisions of the EKS agent's rule processor for random entries of PolicyEndpoints, for the test that
 // compares package vpccni with it. It is a module of its own because the agent needs newer libraries.
 //
 //	go run . > ../testdata/agent.json
@@ -41,14 +41,14 @@ type port struct {
 	To       int32  `json:"to,omitempty"`
 }
 
-// file has the cases, and which connections each of them is asked for.
+// file holds the cases, and the connections that each of them decides.
 type file struct {
 	Addresses []string   `json:"addresses"`
 	Ports     []port     `json:"ports"`
 	Cases     []testcase `json:"cases"`
 }
 
-// testcase has a digit for each address and each port: 1 if the agent opens it.
+// testcase contains a digit for each address and each port: 1 if the agent opens it.
 type testcase struct {
 	Open    string  `json:"open"`
 	Entries []entry `json:"entries"`

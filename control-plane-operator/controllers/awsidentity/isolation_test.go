@@ -37,7 +37,7 @@ func (w *world) takeRole(signer *tokensigner.Signer) func(ctx context.Context, r
 	}
 }
 
-// trust replaces the role by one that trusts these subjects.
+// trust replaces the role by a role that trusts these subjects.
 func (w *world) trust(subjects ...string) {
 	w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: subjects}}})
 }

@@ -35,8 +35,8 @@ func CheckNamedCertificate(hcp *hyperv1.HostedControlPlane, listed []string, tex
 		}
 		listed = certs[0].DNSNames
 	}
-	ours := append(publicHosts(hcp, Facts{}), hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer).Chosen())
-	for _, host := range append(ours, privateHosts(hcp.Namespace)...) {
+	reserved := append(publicHosts(hcp, Facts{}), hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer).Chosen())
+	for _, host := range append(reserved, privateHosts(hcp.Namespace)...) {
 		if host != hcp.Spec.KubeAPIServerDNSName && pki.FirstCovered(listed, []string{host}) != "" {
 			return fmt.Errorf("it is for %s, under which nodes and the control plane expect our own certificate: list the names that it is meant for, or take another certificate", host)
 		}

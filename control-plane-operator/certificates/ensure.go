@@ -88,26 +88,26 @@ func setOf(hcp *hyperv1.HostedControlPlane, name string) apply.Set {
 
 // Ensure reconciles the certificates of hcp. It returns when to requeue without a change, and whether it wrote something
 // that the cache does not have yet. It returns at once if users bring the certificates.
-func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts) (again time.Duration, changed bool, err error) {
+func (c *Certificates) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts) (after time.Duration, changed bool, err error) {
 	if hcp.Annotations[hyperv1.DisablePKIReconciliationAnnotation] == yes {
 		return 0, false, nil
 	}
 	if err := CheckServiceNetwork(hcp); err != nil {
 		return 0, false, reconcile.Block(hyperv1.InvalidConfigurationReason, "%v", err)
 	}
-	there, err := read(ctx, c.Client, hcp.Namespace)
+	existing, err := read(ctx, c.Client, hcp.Namespace)
 	if err != nil {
 		return 0, false, err
 	}
 	now := c.Clock.Now()
-	digest, err := digestOf(hcp, facts, there)
+	digest, err := digestOf(hcp, facts, existing)
 	if err != nil {
 		return 0, false, err
 	}
 	if r := c.skippable(digest, now); r != nil {
 		return requeueAfter(r.until, now), false, nil
 	}
-	p, err := c.plan(hcp, facts, there, now)
+	p, err := c.plan(hcp, facts, existing, now)
 	if err == nil && p.differs {
 		p, err = c.planUncached(ctx, hcp, facts, now)
 		if err == nil && !p.differs {
@@ -152,20 +152,20 @@ func (c *Certificates) seen(ctx context.Context, p *plan) bool {
 
 // planUncached makes the plan with a live read from the API server.
 func (c *Certificates) planUncached(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts Facts, now time.Time) (*plan, error) {
-	there, err := read(ctx, c.Reader, hcp.Namespace)
+	existing, err := read(ctx, c.Reader, hcp.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return c.plan(hcp, facts, there, now)
+	return c.plan(hcp, facts, existing, now)
 }
 
-func (c *Certificates) plan(hcp *hyperv1.HostedControlPlane, facts Facts, there found, now time.Time) (*plan, error) {
-	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), stepDuration: stepDurationOf(hcp, c.StepDuration), now: now, there: there}
+func (c *Certificates) plan(hcp *hyperv1.HostedControlPlane, facts Facts, existing found, now time.Time) (*plan, error) {
+	p := &plan{table: c.table, hcp: hcp, facts: facts, terms: termsOf(hcp), stepDuration: stepDurationOf(hcp, c.StepDuration), now: now, there: existing}
 	return p, p.make()
 }
 
 // requeueAfter returns the time until the next reconcile is due.
 func requeueAfter(due, now time.Time) time.Duration {
-	left := max(due.Sub(now), time.Second)
-	return wait.Jitter(left, min(jitter, float64(maxJitter)/float64(left)))
+	remaining := max(due.Sub(now), time.Second)
+	return wait.Jitter(remaining, min(jitter, float64(maxJitter)/float64(remaining)))
 }

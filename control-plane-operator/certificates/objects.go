@@ -88,11 +88,11 @@ func (p *plan) kubeadmin() error {
 	}
 	password := p.there.secrets[names.KubeadminPassword][names.KubeadminPasswordFile]
 	if len(password) == 0 {
-		made, err := newPassword()
+		generated, err := newPassword()
 		if err != nil {
 			return err
 		}
-		password = []byte(made)
+		password = []byte(generated)
 	}
 	p.addSecret(&p.objects, names.KubeadminPassword, corev1.SecretTypeOpaque, published(), map[string][]byte{names.KubeadminPasswordFile: password})
 	return nil

@@ -79,7 +79,7 @@ func (p *plan) findSigners() error {
 		}
 		if line.lives > 0 {
 			before := line.lives // only we have had the key of a new authority
-			if _, there := p.there.secrets[line.name]; there {
+			if _, exists := p.there.secrets[line.name]; exists {
 				before = legacyNodeCertificateRetention
 			}
 			s.Limit(line.lives, before, p.now)
@@ -90,10 +90,10 @@ func (p *plan) findSigners() error {
 }
 
 func (p *plan) findSigner(name string) (*pki.Signer, error) {
-	asked := p.hcp.Annotations[hyperv1.RotateCertificatesAnnotation]
-	data, there := p.there.secrets[name]
-	if !there {
-		return pki.NewSigner(name, asked, p.now)
+	requested := p.hcp.Annotations[hyperv1.RotateCertificatesAnnotation]
+	data, exists := p.there.secrets[name]
+	if !exists {
+		return pki.NewSigner(name, requested, p.now)
 	}
 	s, err := pki.DecodeSigner(data)
 	secret, content := p.place(name)
@@ -101,13 +101,13 @@ func (p *plan) findSigner(name string) (*pki.Signer, error) {
 	switch {
 	case errors.As(err, &lost):
 		p.addEvent(corev1.EventTypeWarning, authorityReplaced, "the private key of %s in %s cannot be read: a new certificate authority replaces the previous one", name, secret)
-		return pki.NewSigner(name, asked, p.now, lost.Trusted...)
+		return pki.NewSigner(name, requested, p.now, lost.Trusted...)
 	case err != nil:
 		return nil, reconcile.Block(hyperv1.CertificateAuthorityBrokenReason,
 			"%s has the private key of certificate authority %s but not its certificate (%v): restore the certificate, or delete %s to get a new authority", secret, name, err, content)
 	case s.Expired(p.now):
 		p.addEvent(corev1.EventTypeWarning, authorityReplaced, "the certificate authority %s in %s has expired: a new one replaces it", name, secret)
-		return pki.NewSigner(name, asked, p.now)
+		return pki.NewSigner(name, requested, p.now)
 	}
 	return s, nil
 }
@@ -195,13 +195,13 @@ func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
 	if l.User == names.AdminUser {
 		terms = adminTerms(p.hcp)
 	}
-	have, why := pki.Evaluate(data, l.Request, by, terms, p.now)
-	if why != "" {
+	have, reason := pki.Evaluate(data, l.Request, by, terms, p.now)
+	if reason != "" {
 		var err error
 		if have, err = by.Issue(l.Request, terms, p.now); err != nil {
 			return nil, fmt.Errorf("issuing %s: %w", l.secret, err)
 		}
-		p.issued = append(p.issued, issue{l.secret, why})
+		p.issued = append(p.issued, issue{l.secret, reason})
 	}
 	p.requeueBefore(have.Due(terms))
 	return have, nil

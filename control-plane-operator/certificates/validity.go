@@ -96,23 +96,23 @@ type parsedSecret struct {
 func (p *parsed) validity(s *corev1.Secret, terms pki.Terms, text func(map[string][]byte) []byte) (v Validity, ok bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	known := p.known[s.Name]
-	if known.version != versionOf(s) {
-		known = parsedSecret{version: versionOf(s)}
+	cached := p.known[s.Name]
+	if cached.version != versionOf(s) {
+		cached = parsedSecret{version: versionOf(s)}
 		if certs, err := pki.ParseBundle(text(s.Data)); err == nil && len(certs) > 0 {
-			known.certificate = certs[0]
+			cached.certificate = certs[0]
 		}
 		if p.known == nil {
 			p.known = map[string]parsedSecret{}
 		}
-		p.known[s.Name] = known
+		p.known[s.Name] = cached
 	}
-	if known.certificate == nil {
+	if cached.certificate == nil {
 		return Validity{}, false
 	}
-	v = Validity{Secret: s.Name, Expires: known.certificate.NotAfter}
+	v = Validity{Secret: s.Name, Expires: cached.certificate.NotAfter}
 	if terms != (pki.Terms{}) {
-		v.Renewal = (&pki.Leaf{Certificate: known.certificate}).Due(terms)
+		v.Renewal = (&pki.Leaf{Certificate: cached.certificate}).Due(terms)
 	}
 	return v, true
 }

@@ -12,10 +12,10 @@ type Refusals struct {
 }
 
 // Set replaces all reasons.
-func (r *Refusals) Set(why map[string]string) {
+func (r *Refusals) Set(reasons map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.why = why
+	r.why = reasons
 }
 
 // Of returns why the request of a Machine is refused, or "".

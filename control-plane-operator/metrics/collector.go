@@ -132,7 +132,7 @@ func collectCertificates(out chan<- prometheus.Metric, hcp *hyperv1.HostedContro
 		} else if due.Renewal.IsZero() || cert.Renewal.Before(due.Renewal) {
 			due = cert
 		}
-		if first, known := expires[source]; !known || cert.Expires.Before(first.Expires) {
+		if first, exists := expires[source]; !exists || cert.Expires.Before(first.Expires) {
 			expires[source] = cert
 		}
 	}

@@ -69,13 +69,13 @@ func (s source) data(p *ControlPlane, objs []client.Object) map[string][]byte {
 }
 
 // find returns the object with that name, from the component itself or from the cluster.
-func find[T client.Object](objs []client.Object, there map[string]T, name string) T {
+func find[T client.Object](objs []client.Object, existing map[string]T, name string) T {
 	for _, obj := range objs {
-		if own, ok := obj.(T); ok && own.GetName() == name {
-			return own
+		if typed, ok := obj.(T); ok && typed.GetName() == name {
+			return typed
 		}
 	}
-	return there[name]
+	return existing[name]
 }
 
 func secretData(s *corev1.Secret) map[string][]byte {

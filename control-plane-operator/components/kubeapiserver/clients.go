@@ -20,14 +20,14 @@ func bringsClientCA(env *target.ControlPlane) bool { return apiServer(env).Clien
 // adaptClientCA adds the user's authority. Our own authorities stay in the file, because the control plane authenticates
 // with them.
 func adaptClientCA(env *target.ControlPlane, cm *corev1.ConfigMap) error {
-	ours, theirs := env.ConfigMapData(names.ClientCA, pki.TrustKey), env.ConfigMapData(apiServer(env).ClientCA.Name, trustBundleKey)
-	if ours == "" {
+	clusterCA, userCA := env.ConfigMapData(names.ClientCA, pki.TrustKey), env.ConfigMapData(apiServer(env).ClientCA.Name, trustBundleKey)
+	if clusterCA == "" {
 		return fmt.Errorf("ConfigMap %s has no %s yet", names.ClientCA, pki.TrustKey)
 	}
-	if theirs == "" {
+	if userCA == "" {
 		return fmt.Errorf("configuration.apiServer.clientCA names ConfigMap %s, which has no %s", apiServer(env).ClientCA.Name, trustBundleKey)
 	}
-	cm.Data = map[string]string{pki.TrustKey: strings.TrimRight(ours, "\n") + "\n" + theirs}
+	cm.Data = map[string]string{pki.TrustKey: strings.TrimRight(clusterCA, "\n") + "\n" + userCA}
 	return nil
 }
 

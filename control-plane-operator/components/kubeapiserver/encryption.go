@@ -148,10 +148,10 @@ func aesKeyOf(env *target.ControlPlane, key secretencryption.Key) (aesKey, error
 	if err != nil {
 		return found, err
 	}
-	for _, known := range config.aesKeys() {
-		bytes, err := base64.StdEncoding.DecodeString(known.Secret)
+	for _, existing := range config.aesKeys() {
+		bytes, err := base64.StdEncoding.DecodeString(existing.Secret)
 		if err == nil && secretencryption.Fingerprint(bytes) == key.Fingerprint {
-			found.Secret = known.Secret
+			found.Secret = existing.Secret
 			return found, nil
 		}
 	}

@@ -169,11 +169,11 @@ func (r *Reconciler) othersFirst(hcp *hyperv1.HostedControlPlane) bool {
 	if access != hyperv1.Private && access != hyperv1.PublicAndPrivate || !hcp.DeletionTimestamp.IsZero() {
 		return false
 	}
-	now, known := r.Clock.Now(), r.of(hcp)
-	if known.able.IsZero() {
-		known.able = now
+	now, knowledge := r.Clock.Now(), r.of(hcp)
+	if knowledge.able.IsZero() {
+		knowledge.able = now
 	}
-	return now.Sub(known.able) < firstCallTimeout
+	return now.Sub(knowledge.able) < firstCallTimeout
 }
 
 // fresh is true if an answer still counts. A refusal is checked again soon, because
@@ -191,12 +191,12 @@ func (r *Reconciler) fresh(last identity.Outcome) bool {
 // identity makes the condition False; an error such as AccessDenied proves that AWS
 // knows the role.
 func finding(err error) error {
-	again := reconcile.Jitter(retryAfter)
+	requeueAfter := reconcile.Jitter(retryAfter)
 	switch {
 	case awsx.IsIdentity(err):
-		return reconcile.Wait(again, reason(err), "%s", awsx.Message(err))
+		return reconcile.Wait(requeueAfter, reason(err), "%s", awsx.Message(err))
 	case awsx.IsTransient(err), awsx.Kind(err) == awsx.NotAWS:
-		return reconcile.Unknown(again, reason(err), "%s", awsx.Message(err))
+		return reconcile.Unknown(requeueAfter, reason(err), "%s", awsx.Message(err))
 	}
 	return nil
 }

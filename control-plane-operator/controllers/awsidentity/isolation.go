@@ -37,12 +37,12 @@ type trusted struct {
 // service accounts there.
 func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	roles := platformRoles(hcp)
-	asked := hashOf(hcp.Spec.IssuerURL, roles)
+	digest := hashOf(hcp.Spec.IssuerURL, roles)
 	last := r.of(hcp).trust
 	if record := hcp.Status.AWSRolesIsolation; last == nil && record != nil {
 		last = &trusted{roles: record.RolesHash, at: record.CheckedTime.Time}
 	}
-	if last != nil && last.roles == asked {
+	if last != nil && last.roles == digest {
 		if age := r.Clock.Since(last.at); age >= 0 && age < lasts(last.err) {
 			return last.err
 		}
@@ -62,8 +62,8 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 			findings = append(findings, finding)
 		}
 	}
-	found := trusted{roles: asked, at: r.Clock.Now()}
-	hcp.Status.AWSRolesIsolation = &hyperv1.AWSRolesIsolationRecord{RolesHash: asked, CheckedTime: metav1.NewTime(found.at)}
+	found := trusted{roles: digest, at: r.Clock.Now()}
+	hcp.Status.AWSRolesIsolation = &hyperv1.AWSRolesIsolationRecord{RolesHash: digest, CheckedTime: metav1.NewTime(found.at)}
 	if len(findings) > 0 {
 		// The roles may have been changed when the next process starts.
 		hcp.Status.AWSRolesIsolation = nil

@@ -45,8 +45,8 @@ func (r *Reconciler) ensureEndpoint(ctx context.Context, s *scope, claim ledger.
 
 // endpointReady waits until the endpoint is available.
 func (r *Reconciler) endpointReady(_ context.Context, s *scope) error {
-	if reason, why := state(s.endpoint, s.es.Status.EndpointServiceName); reason != "" {
-		return reconcile.Wait(r.untilRefresh(s, coming), reason, "VPC endpoint %s %s", s.endpoint.ID, why)
+	if reason, message := state(s.endpoint, s.es.Status.EndpointServiceName); reason != "" {
+		return reconcile.Wait(r.untilRefresh(s, coming), reason, "VPC endpoint %s %s", s.endpoint.ID, message)
 	}
 	r.ledger.StopWaiting(s)
 	return nil
@@ -68,9 +68,9 @@ func (r *Reconciler) deleteEndpoint(ctx context.Context, s *scope, d ledger.Dele
 	if d.Sweep {
 		role = ""
 	}
-	left, err := s.account.endpoints().Delete(ctx, role, d.ID)
-	if err == nil && len(left) > 0 {
-		err = reconcile.Wait(r.untilRefresh(s, leaving), hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(left))
+	remaining, err := s.account.endpoints().Delete(ctx, role, d.ID)
+	if err == nil && len(remaining) > 0 {
+		err = reconcile.Wait(r.untilRefresh(s, leaving), hyperv1.EndpointDeletingReason, "waiting until AWS has deleted %s", ids(remaining))
 	}
 	return found, err
 }
@@ -98,7 +98,7 @@ func (r *Reconciler) untilRefresh(s *scope, b ledger.Backoff) time.Duration {
 }
 
 // state returns why an endpoint cannot be used yet, and "" for an available endpoint with a name.
-func state(e endpoint.Endpoint, service string) (reason, why string) {
+func state(e endpoint.Endpoint, service string) (reason, message string) {
 	switch {
 	case e.ServiceName != service:
 		return hyperv1.EndpointReplacedReason, "is connected to another service and is being replaced"

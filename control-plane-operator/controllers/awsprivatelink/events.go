@@ -17,12 +17,12 @@ const (
 )
 
 // reportTransition emits an event for each status change of this reconcile.
-func (r *Reconciler) reportTransition(es *hyperv1.AWSEndpointService, was hyperv1.AWSEndpointServiceStatus) {
-	if is := es.Status.EndpointID; is != was.EndpointID && is != "" && was.EndpointID != "" {
-		r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, endpointRecreated, "Connect", "VPC endpoint %s takes the place of %s", is, was.EndpointID)
+func (r *Reconciler) reportTransition(es *hyperv1.AWSEndpointService, previous hyperv1.AWSEndpointServiceStatus) {
+	if current := es.Status.EndpointID; current != previous.EndpointID && current != "" && previous.EndpointID != "" {
+		r.Recorder.Eventf(es, nil, corev1.EventTypeNormal, endpointRecreated, "Connect", "VPC endpoint %s takes the place of %s", current, previous.EndpointID)
 	}
 	after := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
-	kind, reason := transition(meta.FindStatusCondition(was.Conditions, hyperv1.AWSEndpointAvailable), after)
+	kind, reason := transition(meta.FindStatusCondition(previous.Conditions, hyperv1.AWSEndpointAvailable), after)
 	switch {
 	case kind == "":
 	case reason == endpointAvailable:

@@ -82,9 +82,9 @@ func choose(wanted, attached []string, facts map[string]subnet.Subnet, vpc strin
 	}
 	taken := map[string]bool{}
 	for _, id := range preferring(attached, wanted) {
-		f, known := facts[id]
+		f, exists := facts[id]
 		switch {
-		case !known:
+		case !exists:
 			c.unknown = append(c.unknown, id)
 		case f.VPC != vpc:
 			c.foreign = append(c.foreign, fmt.Sprintf("%s (in %s)", id, f.VPC))

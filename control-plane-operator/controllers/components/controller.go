@@ -42,7 +42,7 @@ type Options struct {
 // Certificates makes the certificates of a control plane. It returns when to requeue without a change, and whether it wrote something that
 // the cache does not have yet.
 type Certificates interface {
-	Ensure(context.Context, *hyperv1.HostedControlPlane, certificates.Facts) (again time.Duration, changed bool, err error)
+	Ensure(context.Context, *hyperv1.HostedControlPlane, certificates.Facts) (after time.Duration, changed bool, err error)
 }
 
 // Reconciler runs the components of a control plane.

@@ -14,9 +14,9 @@ import (
 // awaitOthers keeps the pods until all other finalizers are removed: a controller that deletes cloud resources may need
 // the hosted API server. The removal of a finalizer triggers a reconcile.
 func (r *Reconciler) awaitOthers(_ context.Context, s *scope) error {
-	ours := []string{hyperv1.ControlPlaneComponentsFinalizer, metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents}
+	ignored := []string{hyperv1.ControlPlaneComponentsFinalizer, metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents}
 	for _, f := range s.hcp.Finalizers {
-		if !slices.Contains(ours, f) {
+		if !slices.Contains(ignored, f) {
 			return reconcile.Wait(0, hyperv1.DeletingReason, "waiting for the removal of finalizer %s", f)
 		}
 	}
@@ -25,11 +25,11 @@ func (r *Reconciler) awaitOthers(_ context.Context, s *scope) error {
 
 // deleteComponents deletes the components and waits for the last pod.
 func (r *Reconciler) deleteComponents(ctx context.Context, s *scope) error {
-	gone, err := r.runner.Delete(ctx, s.hcp)
+	deleted, err := r.runner.Delete(ctx, s.hcp)
 	if err != nil {
 		return err
 	}
-	if !gone {
+	if !deleted {
 		return reconcile.Wait(time.Second, hyperv1.DeletingReason, "waiting for the deletion of the last pod")
 	}
 	return nil

@@ -65,7 +65,7 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	if s.paused {
 		return nil
 	}
-	again, changed, err := r.Certificates.Ensure(ctx, s.hcp, certificates.Facts{
+	requeueAfter, changed, err := r.Certificates.Ensure(ctx, s.hcp, certificates.Facts{
 		API: s.api, Konnectivity: s.konnectivity,
 		KubeadminPassword:  s.runs.Components[oauthServer] != "",
 		MetricsServer:      s.workers && s.wanted.Components[names.MetricsServer] != "",
@@ -77,8 +77,8 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	if again > 0 {
-		s.again = again
+	if requeueAfter > 0 {
+		s.again = requeueAfter
 	}
 	if changed {
 		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for certificates")

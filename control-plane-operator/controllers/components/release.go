@@ -28,8 +28,8 @@ func (r *Reconciler) resolveRelease(ctx context.Context, s *scope) error {
 		return err
 	}
 	runs := wanted
-	if own := ptr.Deref(s.hcp.Spec.ControlPlaneReleaseImage, ""); own != "" {
-		if runs, err = releases.Resolve(ctx, own, credentials); err != nil {
+	if image := ptr.Deref(s.hcp.Spec.ControlPlaneReleaseImage, ""); image != "" {
+		if runs, err = releases.Resolve(ctx, image, credentials); err != nil {
 			return err
 		}
 	}

@@ -27,14 +27,14 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
 	opts.Status.Finalizer(hyperv1.ControlPlaneComponentsFinalizer, func(hcp *hyperv1.HostedControlPlane) bool { return hcp.Unreadable() == "" })
 	all := handler.EnqueueRequestsFromMapFunc(neighbours(opts.Client))
-	ours := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	generationChanged := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, inputsChanged()))).
-		Owns(&hyperv1.ControlPlaneComponent{}, ours).
+		Owns(&hyperv1.ControlPlaneComponent{}, generationChanged).
 		Owns(&corev1.Service{}). // its load balancer is news, and changes no generation
-		Owns(&policyv1.PodDisruptionBudget{}, ours).
-		Owns(&networkingv1.NetworkPolicy{}, ours).
+		Owns(&policyv1.PodDisruptionBudget{}, generationChanged).
+		Owns(&networkingv1.NetworkPolicy{}, generationChanged).
 		Owns(&appsv1.Deployment{}).
 		Owns(&appsv1.StatefulSet{}).
 		// Pods also mount Secrets and ConfigMaps of users, and Routes and Pods have other owners.

@@ -112,13 +112,13 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _
 	if paused, remaining := hcp.Spec.PausedUntil.Paused(now); paused {
 		return nil, reconcile.Skip(remaining)
 	}
-	last, known := r.checked[key]
-	if !known {
+	last, exists := r.checked[key]
+	if !exists {
 		last = now.Add(firstCheck - interval)
 		r.checked[key] = last
 	}
-	if left := interval - now.Sub(last); left > 0 {
-		return nil, reconcile.Skip(left)
+	if wait := interval - now.Sub(last); wait > 0 {
+		return nil, reconcile.Skip(wait)
 	}
 	return &scope{hcp: hcp}, nil
 }
@@ -144,9 +144,9 @@ func (r *Reconciler) maintainOne(ctx context.Context, hcp *hyperv1.HostedControl
 		return false, err
 	}
 	defer api.Close()
-	asked, cancel := context.WithTimeout(ctx, statusTimeout)
+	statusCtx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	members, err := statuses(asked, api, etcd.Of(hcp))
+	members, err := statuses(statusCtx, api, etcd.Of(hcp))
 	if err != nil {
 		return false, err
 	}
@@ -156,7 +156,7 @@ func (r *Reconciler) maintainOne(ctx context.Context, hcp *hyperv1.HostedControl
 	if !agree(members) {
 		return false, errors.New("its members do not all follow the same leader")
 	}
-	alarms, err := api.AlarmList(asked)
+	alarms, err := api.AlarmList(statusCtx)
 	if err != nil {
 		return false, fmt.Errorf("listing the alarms of etcd: %w", err)
 	}
@@ -165,7 +165,7 @@ func (r *Reconciler) maintainOne(ctx context.Context, hcp *hyperv1.HostedControl
 		return true, r.defragment(ctx, hcp, api, m)
 	}
 	if len(full) > 0 && hasRoom(members) {
-		return false, r.disarm(asked, hcp, api, full)
+		return false, r.disarm(statusCtx, hcp, api, full)
 	}
 	return false, nil
 }

@@ -25,8 +25,8 @@ func connectionProblem(err error, host string) problem {
 	silent := func(format string, args ...any) problem {
 		return problem{hyperv1.KubeAPIServerUnreachableReason, fmt.Sprintf(format, args...)}
 	}
-	untrusted := func(why string) problem {
-		return problem{hyperv1.KubeAPIServerUntrustedReason, "the certificate of " + host + " " + why}
+	untrusted := func(reason string) problem {
+		return problem{hyperv1.KubeAPIServerUntrustedReason, "the certificate of " + host + " " + reason}
 	}
 	switch {
 	case errors.As(err, &stranger):

@@ -52,9 +52,9 @@ type kubeconfig struct {
 // to returns the kubeconfig of hcp's API server.
 func (a *access) to(ctx context.Context, hcp *hyperv1.HostedControlPlane) (*kubeconfig, error) {
 	key := client.ObjectKeyFromObject(hcp)
-	known := a.known[key]
-	if known != nil && known.uid == hcp.UID && known.complete(hcp) && a.clock.Since(known.read) < keep {
-		return known, nil
+	cached := a.known[key]
+	if cached != nil && cached.uid == hcp.UID && cached.complete(hcp) && a.clock.Since(cached.read) < keep {
+		return cached, nil
 	}
 	k := &kubeconfig{uid: hcp.UID, read: a.clock.Now(), secret: names.ClusterKubeconfig(hcp.Spec.InfraID)}
 	text, err := a.get(ctx, hcp.Namespace, k.secret, names.ClusterKubeconfigFile)
@@ -124,6 +124,6 @@ func (k *kubeconfig) open(text []byte) {
 	k.server, k.client, k.trust = server, c, cfg.CAData
 }
 
-func (k *kubeconfig) refuse(why string) {
-	k.problem = &problem{hyperv1.KubeconfigInvalidReason, fmt.Sprintf("%s in Secret %s %s", names.ClusterKubeconfigFile, k.secret, why)}
+func (k *kubeconfig) refuse(reason string) {
+	k.problem = &problem{hyperv1.KubeconfigInvalidReason, fmt.Sprintf("%s in Secret %s %s", names.ClusterKubeconfigFile, k.secret, reason)}
 }

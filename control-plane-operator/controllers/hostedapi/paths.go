@@ -87,8 +87,8 @@ func byService(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, routes []ro
 // or for others.
 func behindRouter(routes []routev1.Route, internal bool) string {
 	for _, route := range routes {
-		ours := route.Labels[hyperv1.HCPRouteLabel] != "" && route.Spec.To.Name == names.KubeAPIServer
-		if ours && (route.Labels[hyperv1.InternalRouteLabel] == "true") == internal && hostOf(route) != "" {
+		owned := route.Labels[hyperv1.HCPRouteLabel] != "" && route.Spec.To.Name == names.KubeAPIServer
+		if owned && (route.Labels[hyperv1.InternalRouteLabel] == "true") == internal && hostOf(route) != "" {
 			return hostOf(route)
 		}
 	}

@@ -55,13 +55,13 @@ func (k *kubeconfig) queryHealth(ctx context.Context, clk clock.PassiveClock, wi
 	for _, check := range without {
 		query += "&exclude=" + check
 	}
-	asked := clk.Now()
+	start := clk.Now()
 	code, body, err := k.get(ctx, "readyz", query)
 	if err != nil {
 		p := connectionProblem(err, k.server.Host)
 		return answer{silent: true, problem: &p}
 	}
-	health := answer{checks: checks(body), took: clk.Since(asked)}
+	health := answer{checks: checks(body), took: clk.Since(start)}
 	if health.problem = k.evaluate(code, health.checks); health.problem != nil {
 		health.silent = isShuttingDown(health.checks)
 		return health

@@ -62,8 +62,8 @@ func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 }
 
 // secretRef names a Secret with a kubeconfig that the user gets, if it is there.
-func secretRef(there bool, secret string) *hyperv1.KubeconfigSecretRef {
-	if !there {
+func secretRef(exists bool, secret string) *hyperv1.KubeconfigSecretRef {
+	if !exists {
 		return nil
 	}
 	return &hyperv1.KubeconfigSecretRef{Name: secret, Key: names.AdminKubeconfigFile}
@@ -86,17 +86,17 @@ func apiCondition(health answer) metav1.Condition {
 // etcdCondition repeats the API server's check of its etcd.
 func etcdCondition(health answer) metav1.Condition {
 	c := metav1.Condition{Type: hyperv1.EtcdAvailable}
-	asked, well := false, true
+	checked, well := false, true
 	for _, check := range []string{"etcd", "etcd-readiness"} {
 		fine, named := health.checks[check]
-		asked, well = asked || named, well && (fine || !named)
+		checked, well = checked || named, well && (fine || !named)
 	}
 	switch {
 	case health.problem != nil && health.problem.reason == hyperv1.NotDeployedReason:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.NotDeployedReason, notDeployed(health.kubeconfig, "etcd")
-	case health.etcd != nil && (!asked || !well):
+	case health.etcd != nil && (!checked || !well):
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, health.etcd.reason, health.etcd.message
-	case !asked:
+	case !checked:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the API server, which alone knows, does not say"
 	case !well:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.EtcdWaitingForQuorumReason, "the API server gets no answer from etcd"

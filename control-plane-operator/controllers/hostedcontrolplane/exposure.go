@@ -103,11 +103,11 @@ func (r *Reconciler) deleteExposure(ctx context.Context, s *scope) error {
 	if err := r.awaitPrivateLinks(ctx, s); err != nil {
 		return err
 	}
-	gone, err := r.apply.Delete(ctx, exposure(s.hcp))
+	deleted, err := r.apply.Delete(ctx, exposure(s.hcp))
 	if err != nil {
 		return err
 	}
-	if !gone {
+	if !deleted {
 		return reconcile.Wait(5*time.Second, hyperv1.DeletingReason, "waiting for the deletion of Services, their load balancers and Routes")
 	}
 	return nil

@@ -139,8 +139,8 @@ func (r *Reconciler) checkKey(ctx context.Context, hcp *hyperv1.HostedControlPla
 		return finding(err)
 	}
 	name := client.ObjectKeyFromObject(hcp)
-	last, known := r.last[name]
-	if !known || last.uid != hcp.UID || !reflect.DeepEqual(last.key, *Of(hcp)) || r.Clock.Since(last.at) >= last.lasts() {
+	last, exists := r.last[name]
+	if !exists || last.uid != hcp.UID || !reflect.DeepEqual(last.key, *Of(hcp)) || r.Clock.Since(last.at) >= last.lasts() {
 		last = result{uid: hcp.UID, key: *Of(hcp).DeepCopy(), at: r.Clock.Now(), err: kmskey.Check(ctx, keys, Of(hcp).ActiveKey.ARN)}
 		r.last[name] = last
 	}
@@ -158,16 +158,16 @@ func (l result) lasts() time.Duration {
 // finding turns an error into an outcome. That the key cannot be used is a result of
 // the check, not a failure of the controller. Only an answer of AWS makes the condition False.
 func finding(err error) error {
-	again := reconcile.Jitter(retryAfter)
+	requeueAfter := reconcile.Jitter(retryAfter)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, tokensigner.ErrNoKey):
-		return reconcile.Unknown(again, hyperv1.WaitingForSigningKeyReason, "%s", awsx.Message(err))
+		return reconcile.Unknown(requeueAfter, hyperv1.WaitingForSigningKeyReason, "%s", awsx.Message(err))
 	case awsx.IsTransient(err), awsx.Kind(err) == awsx.NotAWS, reconcile.IsTransientAPIError(err):
-		return reconcile.Unknown(again, awsx.Reason(err), "%s", awsx.Message(err))
+		return reconcile.Unknown(requeueAfter, awsx.Reason(err), "%s", awsx.Message(err))
 	case awsx.IsIdentity(err):
-		return reconcile.Wait(again, hyperv1.InvalidIAMRoleReason, "%s", awsx.Message(err))
+		return reconcile.Wait(requeueAfter, hyperv1.InvalidIAMRoleReason, "%s", awsx.Message(err))
 	}
-	return reconcile.Wait(again, awsx.Reason(err), "%s", awsx.Message(err))
+	return reconcile.Wait(requeueAfter, awsx.Reason(err), "%s", awsx.Message(err))
 }

@@ -60,9 +60,9 @@ func New(opts Options) *Controller {
 			if hcp.Unreadable() != "" || hcp.Spec.Platform.AWS == nil {
 				return nil, reconcile.Skip(0)
 			}
-			paused, left := hcp.Spec.PausedUntil.Paused(opts.Clock.Now())
+			paused, remaining := hcp.Spec.PausedUntil.Paused(opts.Clock.Now())
 			if paused {
-				return nil, reconcile.Skip(left)
+				return nil, reconcile.Skip(remaining)
 			}
 			return &scope{hcp: hcp}, nil
 		},

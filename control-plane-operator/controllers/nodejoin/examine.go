@@ -39,8 +39,8 @@ type finding struct {
 func (r *Reconciler) examine(ctx context.Context, s *scope) error {
 	var due []machine
 	for _, m := range s.late {
-		if left := r.known[m.uid].at.Add(interval).Sub(r.Clock.Now()); left > 0 {
-			s.comeBack(left)
+		if remaining := r.known[m.uid].at.Add(interval).Sub(r.Clock.Now()); remaining > 0 {
+			s.comeBack(remaining)
 		} else {
 			due = append(due, m)
 		}
@@ -83,15 +83,15 @@ func (r *Reconciler) examine(ctx context.Context, s *scope) error {
 // examineOne determines the cause of one machine, from the outside in: the instance, the API server's answer, the machine's
 // report. It returns an error if AWS did not answer.
 func (r *Reconciler) examineOne(ctx context.Context, api instance.API, m machine, statuses map[string]instance.Status, statusErr error) (finding, error) {
-	status, known := statuses[m.instance]
+	status, exists := statuses[m.instance]
 	switch {
-	case statusErr == nil && !known:
+	case statusErr == nil && !exists:
 		return finding{reason: hyperv1.NodePoolInstanceNotRunningReason, message: "EC2 has no instance " + m.instance}, nil
-	case known && !status.Running():
+	case exists && !status.Running():
 		return finding{reason: hyperv1.NodePoolInstanceNotRunningReason, message: "the instance is " + status.State}, nil
 	}
-	if why := r.Refused(m.name); why != "" {
-		return finding{reason: hyperv1.NodePoolNodeRefusedReason, message: "its certificate request is not approved: " + why}, nil
+	if refusal := r.Refused(m.name); refusal != "" {
+		return finding{reason: hyperv1.NodePoolNodeRefusedReason, message: "its certificate request is not approved: " + refusal}, nil
 	}
 	console, err := instance.Console(ctx, api, m.instance)
 	if awsx.IsTransient(err) {
@@ -139,7 +139,7 @@ func (r *Reconciler) found(s *scope) []hyperv1.MachineWithoutNode {
 	}
 	var all []hyperv1.MachineWithoutNode
 	for _, m := range s.late {
-		if found, known := r.known[m.uid]; known {
+		if found, exists := r.known[m.uid]; exists {
 			all = append(all, hyperv1.MachineWithoutNode{Name: m.name, Reason: found.reason, Message: found.message})
 		} else if kept, had := before[m.name]; had {
 			all = append(all, kept)

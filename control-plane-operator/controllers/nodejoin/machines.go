@@ -39,8 +39,8 @@ func (r *Reconciler) findLate(ctx context.Context, s *scope) error {
 		if !started {
 			continue
 		}
-		if left := since.Add(lateAfter).Sub(r.Clock.Now()); left > 0 {
-			s.comeBack(left)
+		if remaining := since.Add(lateAfter).Sub(r.Clock.Now()); remaining > 0 {
+			s.comeBack(remaining)
 			continue
 		}
 		exists[m.UID] = true

@@ -174,7 +174,7 @@ func (r *Reconciler) checkNames(ctx context.Context, s *scope) error {
 			findings[i] = finding{wrong, hyperv1.WaitingOnInfrastructureReason, fmt.Sprintf("%s, which %s publishes, has no load balancer yet", n.host, n.object)}
 			continue
 		}
-		if _, known := r.since[n]; !known {
+		if _, exists := r.since[n]; !exists {
 			r.since[n] = r.Clock.Now()
 		}
 		if r.Clock.Since(r.since[n]) < registration {
@@ -281,13 +281,13 @@ func outcome(findings []finding) error {
 			messages = append(messages, f.message)
 		}
 	}
-	again, message := reconcile.Jitter(retryAfter), strings.Join(messages, "; ")
+	requeueAfter, message := reconcile.Jitter(retryAfter), strings.Join(messages, "; ")
 	switch worst {
 	case leads:
 		return nil
 	case unknown:
-		return reconcile.Unknown(again, reason, "%s", message)
+		return reconcile.Unknown(requeueAfter, reason, "%s", message)
 	default:
-		return reconcile.Wait(again, reason, "%s", message)
+		return reconcile.Wait(requeueAfter, reason, "%s", message)
 	}
 }

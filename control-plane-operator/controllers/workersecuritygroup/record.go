@@ -39,13 +39,13 @@ func (r *Reconciler) newLedger() *ledger.Ledger[*scope] {
 // recordOf returns the record that deletion will need, with the recorded facts about the group.
 func recordOf(hcp *hyperv1.HostedControlPlane) *hyperv1.WorkerSecurityGroupRecord {
 	aws := hcp.Spec.Platform.AWS
-	is := &hyperv1.WorkerSecurityGroupRecord{
+	record := &hyperv1.WorkerSecurityGroupRecord{
 		Region: aws.Region, VPC: aws.CloudProviderConfig.VPC, IssuerURL: hcp.Spec.IssuerURL, RoleARN: string(aws.RolesRef.ControlPlaneOperatorARN),
 	}
-	if was := hcp.Status.WorkerSecurityGroup; was != nil {
-		is.Creating, is.TagKeys = was.Creating, was.TagKeys
+	if previous := hcp.Status.WorkerSecurityGroup; previous != nil {
+		record.Creating, record.TagKeys = previous.Creating, previous.TagKeys
 	}
-	return is
+	return record
 }
 
 // An entry is in the status: the id where NodePools read it, the intent in the record.

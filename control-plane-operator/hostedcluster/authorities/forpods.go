@@ -24,14 +24,14 @@ type podAuthorities []byte
 // They differ from the operator's authorities for a while after a change, because kube-controller-manager publishes them
 // later.
 func ForPods(ctx context.Context, cluster *connection.Cluster) ([]byte, error) {
-	ours, last := cluster.Config.CAData, connection.Memory[podAuthorities](cluster)
-	if bytes.Equal(*last, ours) {
-		return ours, nil
+	current, last := cluster.Config.CAData, connection.Memory[podAuthorities](cluster)
+	if bytes.Equal(*last, current) {
+		return current, nil
 	}
 	cm := &corev1.ConfigMap{}
 	err := cluster.Client.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: rootCAOfPods}, cm)
 	if apierrors.IsNotFound(err) {
-		return ours, nil // no pod can start before it exists
+		return current, nil // no pod can start before it exists
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", rootCAOfPods, err)

@@ -29,29 +29,29 @@ const (
 
 // servingMachine returns the Machine for which a serving certificate may be signed, or the reason for a rejection. Every
 // host in the certificate must be an address of the Machine, and the certificate must be for servers only.
-func servingMachine(csr *certificatesv1.CertificateSigningRequest, machines []clusterv1.Machine) (machine, why string) {
+func servingMachine(csr *certificatesv1.CertificateSigningRequest, machines []clusterv1.Machine) (machine, reason string) {
 	node, isNode := strings.CutPrefix(csr.Spec.Username, nodeUser)
 	if !isNode || !slices.Contains(csr.Spec.Groups, nodeGroup) {
 		return "", "it is not from a node"
 	}
-	asked, why := parse(csr, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth)
-	if why != "" {
-		return "", why
+	request, reason := parse(csr, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth)
+	if reason != "" {
+		return "", reason
 	}
-	if !isOf(asked, node) {
+	if !isOf(request, node) {
 		return "", "its subject is not the requesting node"
 	}
-	if len(asked.EmailAddresses)+len(asked.URIs) > 0 {
+	if len(request.EmailAddresses)+len(request.URIs) > 0 {
 		return "", "it has more than host names and addresses"
 	}
-	if len(asked.DNSNames)+len(asked.IPAddresses) == 0 {
+	if len(request.DNSNames)+len(request.IPAddresses) == 0 {
 		return "", "it has no host name or address"
 	}
 	for _, m := range machines {
 		if !is(m, node) || !m.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if stranger := notOf(m, asked); stranger != "" {
+		if stranger := notOf(m, request); stranger != "" {
 			return "", fmt.Sprintf("%s is not an address of Machine %s", stranger, m.Name)
 		}
 		return m.Name, ""
@@ -74,36 +74,36 @@ type joining struct {
 // joiningMachine returns the content of a request for a new node's client certificate, or the reason for a rejection.
 // The requestor's token was created for one Machine, and the certificate must have a name of that Machine.
 func joiningMachine(csr *certificatesv1.CertificateSigningRequest, tokens []corev1.Secret, machines []clusterv1.Machine, now time.Time) (joining, string) {
-	id, asked, why := joiningRequest(csr)
-	if why != "" {
-		return joining{}, why
+	id, request, reason := joiningRequest(csr)
+	if reason != "" {
+		return joining{}, reason
 	}
-	asked.machine = machineOf(id, tokens, machines, now)
-	if asked.machine == nil {
+	request.machine = machineOf(id, tokens, machines, now)
+	if request.machine == nil {
 		return joining{}, "no Machine has the token " + id
 	}
-	return asked.ifAllowed(now)
+	return request.ifAllowed(now)
 }
 
 // joiningOnDemand does the same for a node on demand. All of them share a token: the name in the certificate decides which of
 // the machines it is, and the machine must not have joined.
 func joiningOnDemand(csr *certificatesv1.CertificateSigningRequest, machines []clusterv1.Machine, now time.Time) (joining, string) {
-	_, asked, why := joiningRequest(csr)
-	if why != "" {
-		return joining{}, why
+	_, request, reason := joiningRequest(csr)
+	if reason != "" {
+		return joining{}, reason
 	}
 	for i := range machines {
-		if slices.Contains(nodeNames(&machines[i]), asked.node) {
-			if asked.machine != nil {
-				return joining{}, "two NodeClaims have the instance " + asked.node
+		if slices.Contains(nodeNames(&machines[i]), request.node) {
+			if request.machine != nil {
+				return joining{}, "two NodeClaims have the instance " + request.node
 			}
-			asked.machine = &machines[i]
+			request.machine = &machines[i]
 		}
 	}
-	if asked.machine == nil {
-		return joining{}, "no NodeClaim has a running instance " + asked.node
+	if request.machine == nil {
+		return joining{}, "no NodeClaim has a running instance " + request.node
 	}
-	return asked.ifAllowed(now)
+	return request.ifAllowed(now)
 }
 
 // tokenOf returns the ID of the bootstrap token with which the request was made, or "".
@@ -117,14 +117,14 @@ func tokenOf(csr *certificatesv1.CertificateSigningRequest) string {
 
 // joiningRequest returns the ID of the token, the node and the key of a request for a new node's client certificate, or the
 // reason for a rejection.
-func joiningRequest(csr *certificatesv1.CertificateSigningRequest) (token string, asked joining, why string) {
+func joiningRequest(csr *certificatesv1.CertificateSigningRequest) (token string, join joining, reason string) {
 	token = tokenOf(csr)
 	if token == "" || !slices.Contains(csr.Spec.Groups, bootstrapapi.BootstrapDefaultGroup) {
 		return "", joining{}, "it is not from a bootstrap token"
 	}
-	request, why := parse(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth)
-	if why != "" {
-		return "", joining{}, why
+	request, reason := parse(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth)
+	if reason != "" {
+		return "", joining{}, reason
 	}
 	node, isNode := strings.CutPrefix(request.Subject.CommonName, nodeUser)
 	if !isNode || !isOf(request, node) {
@@ -194,8 +194,8 @@ func nodeNames(m *clusterv1.Machine) []string {
 }
 
 // isOf returns whether the subject of a request is the node of that name.
-func isOf(asked *x509.CertificateRequest, node string) bool {
-	return node != "" && asked.Subject.CommonName == nodeUser+node && slices.Equal(asked.Subject.Organization, []string{nodeGroup})
+func isOf(request *x509.CertificateRequest, node string) bool {
+	return node != "" && request.Subject.CommonName == nodeUser+node && slices.Equal(request.Subject.Organization, []string{nodeGroup})
 }
 
 // parse parses the request. It must be for the signer and the usage.
@@ -212,11 +212,11 @@ func parse(csr *certificatesv1.CertificateSigningRequest, signer string, usage c
 	if block == nil {
 		return nil, "it is not in PEM"
 	}
-	asked, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil || asked.CheckSignature() != nil {
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil || request.CheckSignature() != nil {
 		return nil, "it cannot be read, or is not signed with its own key"
 	}
-	return asked, ""
+	return request, ""
 }
 
 // is returns whether the Machine is that node: Cluster API has set its NodeRef, or the Machine has no NodeRef and its
@@ -229,16 +229,16 @@ func is(m clusterv1.Machine, node string) bool {
 }
 
 // notOf returns the first host in the request that is not an address of the Machine.
-func notOf(m clusterv1.Machine, asked *x509.CertificateRequest) string {
+func notOf(m clusterv1.Machine, request *x509.CertificateRequest) string {
 	has := func(same func(string) bool) bool {
 		return slices.ContainsFunc(m.Status.Addresses, func(a clusterv1.MachineAddress) bool { return same(a.Address) })
 	}
-	for _, name := range asked.DNSNames {
+	for _, name := range request.DNSNames {
 		if !has(func(a string) bool { return strings.EqualFold(a, name) }) {
 			return name
 		}
 	}
-	for _, ip := range asked.IPAddresses {
+	for _, ip := range request.IPAddresses {
 		want, _ := netip.AddrFromSlice(ip)
 		if !has(func(a string) bool {
 			got, err := netip.ParseAddr(a)

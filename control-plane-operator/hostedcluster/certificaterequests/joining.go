@@ -56,23 +56,23 @@ func (r *run) joining(ctx context.Context, pending []certificatesv1.CertificateS
 	}
 	for i := range pending {
 		csr := &pending[i]
-		asked, why := joiningMachine(csr, tokens.Items, machines, r.Clock.Now())
+		request, reason := joiningMachine(csr, tokens.Items, machines, r.Clock.Now())
 		if onDemand != "" && tokenOf(csr) == onDemand {
-			asked, why = joiningOnDemand(csr, claimed, r.Clock.Now())
+			request, reason = joiningOnDemand(csr, claimed, r.Clock.Now())
 		}
-		if why == "" {
-			if why, err = r.claim(ctx, asked, all); err != nil {
+		if reason == "" {
+			if reason, err = r.claim(ctx, request, all); err != nil {
 				return err
 			}
 		}
-		if why != "" {
+		if reason != "" {
 			if m := machineOf(strings.TrimPrefix(csr.Spec.Username, bootstrapapi.BootstrapUserPrefix), tokens.Items, machines, r.Clock.Now()); m != nil {
-				refused[m.Name] = why
+				refused[m.Name] = reason
 			}
-			r.refuse(ctx, csr, why)
+			r.refuse(ctx, csr, reason)
 			continue
 		}
-		if err := r.approve(ctx, csr, asked.machine.Name, "the token was made for Machine "+asked.machine.Name+", which is the node"); err != nil {
+		if err := r.approve(ctx, csr, request.machine.Name, "the token was made for Machine "+request.machine.Name+", which is the node"); err != nil {
 			return err
 		}
 	}
@@ -91,58 +91,58 @@ func fromTokens(requests []certificatesv1.CertificateSigningRequest) []certifica
 }
 
 // refuse leaves a request pending, and reports it after some time.
-func (r *run) refuse(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, why string) {
-	ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", csr.Name, "user", csr.Spec.Username, "because", why)
+func (r *run) refuse(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, reason string) {
+	ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", csr.Name, "user", csr.Spec.Username, "because", reason)
 	r.awaitMachine(csr)
 	if r.Clock.Since(csr.CreationTimestamp.Time) >= pollInterval {
-		r.Cluster.RecordOnce(r.Recorder, r.HCP, certificateRefused, "ApproveCertificates", string(csr.UID), "certificate request %s of %s is not approved: %s", csr.Name, csr.Spec.Username, why)
+		r.Cluster.RecordOnce(r.Recorder, r.HCP, certificateRefused, "ApproveCertificates", string(csr.UID), "certificate request %s of %s is not approved: %s", csr.Name, csr.Spec.Username, reason)
 	}
 }
 
 // claim records the key of a Machine's certificate before the approval. The record outlives the request, which the
 // hosted cluster deletes after an hour and its administrators at any time. A crash between the record and the approval
 // is harmless: the next reconcile approves the same key.
-func (r *run) claim(ctx context.Context, asked joining, machines []clusterv1.Machine) (why string, err error) {
+func (r *run) claim(ctx context.Context, request joining, machines []clusterv1.Machine) (reason string, err error) {
 	node := &metav1.PartialObjectMetadata{}
 	node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
-	switch err := r.Cluster.Client.Get(ctx, client.ObjectKey{Name: asked.node}, node); {
+	switch err := r.Cluster.Client.Get(ctx, client.ObjectKey{Name: request.node}, node); {
 	case err == nil:
-		return "there is a node " + asked.node + " already", nil
+		return "there is a node " + request.node + " already", nil
 	case !apierrors.IsNotFound(err):
-		return "", fmt.Errorf("getting Node %s: %w", asked.node, err)
+		return "", fmt.Errorf("getting Node %s: %w", request.node, err)
 	}
 	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.HCP.Namespace, Name: names.NodeCertificates}}
 	err = r.Reader.Get(ctx, client.ObjectKeyFromObject(record), record)
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("getting ConfigMap %s: %w", record.Name, err)
 	}
-	uid := string(asked.machine.UID)
-	if key := record.Data[uid]; key == asked.key {
+	uid := string(request.machine.UID)
+	if key := record.Data[uid]; key == request.key {
 		return "", nil
 	} else if key != "" {
-		return fmt.Sprintf("Machine %s has a certificate for another key", asked.machine.Name), nil
+		return fmt.Sprintf("Machine %s has a certificate for another key", request.machine.Name), nil
 	}
 	before := record.DeepCopy()
 	record.Data = claims(record.Data, machines)
-	record.Data[uid] = asked.key
+	record.Data[uid] = request.key
 	if apierrors.IsNotFound(err) {
 		err = r.Client.Create(ctx, record)
 	} else {
 		err = r.Client.Patch(ctx, record, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	}
 	if err != nil {
-		return "", fmt.Errorf("recording the certificate of Machine %s in ConfigMap %s: %w", asked.machine.Name, record.Name, err)
+		return "", fmt.Errorf("recording the certificate of Machine %s in ConfigMap %s: %w", request.machine.Name, record.Name, err)
 	}
 	return "", nil
 }
 
 // claims keeps the records of Machines that have not joined yet. A Machine that has joined gets no other certificate.
 func claims(all map[string]string, machines []clusterv1.Machine) map[string]string {
-	left := map[string]string{}
+	remaining := map[string]string{}
 	for i := range machines {
 		if uid := string(machines[i].UID); all[uid] != "" && !machines[i].Status.NodeRef.IsDefined() {
-			left[uid] = all[uid]
+			remaining[uid] = all[uid]
 		}
 	}
-	return left
+	return remaining
 }

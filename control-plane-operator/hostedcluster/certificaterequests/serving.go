@@ -27,9 +27,9 @@ func (r *run) serving(ctx context.Context, pending []certificatesv1.CertificateS
 	}
 	machines = append(machines, claimed...)
 	for i := range pending {
-		machine, why := servingMachine(&pending[i], machines)
+		machine, reason := servingMachine(&pending[i], machines)
 		if machine == "" {
-			ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", pending[i].Name, "user", pending[i].Spec.Username, "because", why)
+			ctrl.LoggerFrom(ctx).V(1).Info("Not approving", "request", pending[i].Name, "user", pending[i].Spec.Username, "because", reason)
 			r.awaitMachine(&pending[i]) // the Machine may get its addresses later
 			continue
 		}

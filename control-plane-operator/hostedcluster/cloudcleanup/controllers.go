@@ -57,7 +57,7 @@ func (c *controllers) canRun() bool {
 // runs reports whether the controller with the Lease runs, on a node or next to the control plane. A controller on nodes without
 // a Lease may run: not all elect a leader.
 func (c *controllers) runs(ctx context.Context, lease string) (bool, error) {
-	if runs, known := c.known[lease]; known {
+	if runs, cached := c.known[lease]; cached {
 		return runs, nil
 	}
 	leases := &coordinationv1.LeaseList{}

@@ -38,7 +38,7 @@ func uninstallCheck(ctx context.Context) error {
 }
 
 func checkNothingLeft(ctx context.Context, c client.Reader) error {
-	var left []string
+	var remaining []string
 	for _, kind := range held {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(hyperv1.GroupVersion.WithKind(kind + "List"))
@@ -50,14 +50,14 @@ func checkNothingLeft(ctx context.Context, c client.Reader) error {
 			return fmt.Errorf("listing every %s: %w", kind, err)
 		}
 		for _, obj := range list.Items {
-			left = append(left, fmt.Sprintf("%s %s/%s", kind, obj.Namespace, obj.Name))
+			remaining = append(remaining, fmt.Sprintf("%s %s/%s", kind, obj.Namespace, obj.Name))
 		}
 	}
-	if len(left) == 0 {
+	if len(remaining) == 0 {
 		return nil
 	}
-	what := strings.Join(left[:min(named, len(left))], ", ")
-	if more := len(left) - named; more > 0 {
+	what := strings.Join(remaining[:min(named, len(remaining))], ", ")
+	if more := len(remaining) - named; more > 0 {
 		what += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Errorf("only the hypershift-operator can delete %s: delete the HostedClusters and wait until they are gone, then uninstall it", what)

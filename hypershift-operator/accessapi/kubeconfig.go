@@ -46,11 +46,11 @@ func (s *Server) issueKubeconfig(w http.ResponseWriter, r *request) error {
 	if err := http.NewResponseController(w).SetReadDeadline(s.Clock.Now().Add(bodyTimeout)); err != nil {
 		return fmt.Errorf("limiting the time of the request: %w", err)
 	}
-	asked, err := parseRequest(r)
+	kubeconfigRequest, err := parseRequest(r)
 	if err != nil {
 		return err
 	}
-	validity := time.Duration(asked.Spec.ExpirationSeconds) * time.Second
+	validity := time.Duration(kubeconfigRequest.Spec.ExpirationSeconds) * time.Second
 	leaf, err := s.sign(ctx, r, validity)
 	if err != nil {
 		return err
@@ -59,16 +59,16 @@ func (s *Server) issueKubeconfig(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if asked.Status.Kubeconfig, err = pki.Kubeconfig(server, trust, leaf); err != nil {
+	if kubeconfigRequest.Status.Kubeconfig, err = pki.Kubeconfig(server, trust, leaf); err != nil {
 		return fmt.Errorf("writing the kubeconfig: %w", err)
 	}
-	asked.Status.ExpirationTimestamp = metav1.NewTime(leaf.Certificate.NotAfter)
+	kubeconfigRequest.Status.ExpirationTimestamp = metav1.NewTime(leaf.Certificate.NotAfter)
 	until := leaf.Certificate.NotAfter.UTC().Format(time.RFC3339)
 	if err := s.record(ctx, r, until); err != nil {
 		return err
 	}
 	ctrl.LoggerFrom(ctx).Info("Issued a kubeconfig", "hostedCluster", client.ObjectKeyFromObject(r.cluster).String(), "user", r.user.Username, "group", groups[r.subresource], "until", until)
-	reply(w, http.StatusCreated, asked)
+	reply(w, http.StatusCreated, kubeconfigRequest)
 	return nil
 }
 
@@ -97,25 +97,25 @@ func (s *Server) record(ctx context.Context, r *request, until string) error {
 
 // parseRequest returns the request with its defaults. A body is optional.
 func parseRequest(r *request) (*accessv1alpha1.KubeconfigRequest, error) {
-	asked := &accessv1alpha1.KubeconfigRequest{}
+	kubeconfigRequest := &accessv1alpha1.KubeconfigRequest{}
 	text, err := io.ReadAll(r.Body)
 	if err == nil && len(text) > 0 {
-		err = json.Unmarshal(text, asked)
+		err = json.Unmarshal(text, kubeconfigRequest)
 	}
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the body is no %s: %v", accessv1alpha1.KubeconfigRequestKind, err))
 	}
-	if asked.Spec.ExpirationSeconds == 0 {
-		asked.Spec.ExpirationSeconds = int64(accessv1alpha1.DefaultExpiration.Seconds())
+	if kubeconfigRequest.Spec.ExpirationSeconds == 0 {
+		kubeconfigRequest.Spec.ExpirationSeconds = int64(accessv1alpha1.DefaultExpiration.Seconds())
 	}
 	shortest, longest := int64(accessv1alpha1.MinExpiration.Seconds()), int64(accessv1alpha1.MaxExpiration.Seconds())
-	if asked.Spec.ExpirationSeconds < shortest || asked.Spec.ExpirationSeconds > longest {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.expirationSeconds is %d: use a value from %d to %d", asked.Spec.ExpirationSeconds, shortest, longest))
+	if kubeconfigRequest.Spec.ExpirationSeconds < shortest || kubeconfigRequest.Spec.ExpirationSeconds > longest {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.expirationSeconds is %d: use a value from %d to %d", kubeconfigRequest.Spec.ExpirationSeconds, shortest, longest))
 	}
-	asked.TypeMeta = metav1.TypeMeta{APIVersion: accessv1alpha1.GroupVersion.String(), Kind: accessv1alpha1.KubeconfigRequestKind}
-	asked.Metadata = metav1.ObjectMeta{Namespace: r.cluster.Namespace, Name: r.cluster.Name}
-	asked.Status = accessv1alpha1.KubeconfigRequestStatus{}
-	return asked, nil
+	kubeconfigRequest.TypeMeta = metav1.TypeMeta{APIVersion: accessv1alpha1.GroupVersion.String(), Kind: accessv1alpha1.KubeconfigRequestKind}
+	kubeconfigRequest.Metadata = metav1.ObjectMeta{Namespace: r.cluster.Namespace, Name: r.cluster.Name}
+	kubeconfigRequest.Status = accessv1alpha1.KubeconfigRequestStatus{}
+	return kubeconfigRequest, nil
 }
 
 // sign returns a client certificate for the user. It ends with the client signer of the control plane: a rotation of the signer, or a

@@ -217,10 +217,10 @@ func (s *Server) authorize(ctx context.Context, user authenticationv1.UserInfo, 
 
 // fail answers with a Status, as the API server does.
 func fail(w http.ResponseWriter, err error) {
-	var known apierrors.APIStatus
+	var apiStatus apierrors.APIStatus
 	status := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: err.Error()}
-	if errors.As(err, &known) {
-		status = known.Status()
+	if errors.As(err, &apiStatus) {
+		status = apiStatus.Status()
 	}
 	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	reply(w, int(status.Code), status)

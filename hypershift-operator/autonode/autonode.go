@@ -61,14 +61,14 @@ type Writer struct {
 
 // Ensure writes the Secret.
 func (w Writer) Ensure(ctx context.Context, c Cluster) error {
-	was := &corev1.Secret{}
-	err := w.Reader.Get(ctx, c.Plane.Key(names.AutoNode), was)
+	existing := &corev1.Secret{}
+	err := w.Reader.Get(ctx, c.Plane.Key(names.AutoNode), existing)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading Secret %s: %w", names.AutoNode, err)
 	}
 	hcp := c.ControlPlane
 	image, _ := c.Release.BootImage(hyperv1.ArchitectureAMD64, hcp.Spec.Platform.AWS.Region) // a missing image: the control-plane-operator reports it
-	data, err := w.userData(ctx, c, image.UserDataFormat, was.Data)
+	data, err := w.userData(ctx, c, image.UserDataFormat, existing.Data)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (w Writer) Remove(ctx context.Context, plane controlplane.Namespace) error 
 }
 
 // userData returns the user data and the token in it: the previous ones if their inputs are unchanged.
-func (w Writer) userData(ctx context.Context, c Cluster, format hyperv1.UserDataFormat, was map[string][]byte) (map[string][]byte, error) {
+func (w Writer) userData(ctx context.Context, c Cluster, format hyperv1.UserDataFormat, existing map[string][]byte) (map[string][]byte, error) {
 	settings, err := clustersettings.Gather(ctx, w.Reader, c.ControlPlane)
 	if err != nil {
 		return nil, err
@@ -114,9 +114,9 @@ func (w Writer) userData(ctx context.Context, c Cluster, format hyperv1.UserData
 	}
 	kept := map[string][]byte{}
 	for _, key := range []string{names.AutoNodeUserData, names.AutoNodeTokenID, names.AutoNodeTokenSecret, names.AutoNodeInputs} {
-		kept[key] = was[key]
+		kept[key] = existing[key]
 	}
-	if string(was[names.AutoNodeInputs]) == hash && len(was[names.AutoNodeUserData]) > 0 {
+	if string(existing[names.AutoNodeInputs]) == hash && len(existing[names.AutoNodeUserData]) > 0 {
 		return kept, nil
 	}
 	id, secret, err := bootstraptoken.New(w.Random)

@@ -183,11 +183,11 @@ func (m Manager) Pause(ctx context.Context, c Cluster) error {
 }
 
 // Delete deletes the objects after the machines and the control plane. Cluster API has completed its work then, and need not run. remaining
-// names objects that still exist; gone is true when all are deleted.
-func (m Manager) Delete(ctx context.Context, c Cluster) (gone bool, remaining []string, err error) {
-	gone, err = m.Applier.Delete(ctx, c.set())
-	if gone || err != nil {
-		return gone, nil, err
+// names objects that still exist; deleted is true when all are deleted.
+func (m Manager) Delete(ctx context.Context, c Cluster) (deleted bool, remaining []string, err error) {
+	deleted, err = m.Applier.Delete(ctx, c.set())
+	if deleted || err != nil {
+		return deleted, nil, err
 	}
 	remaining, err = m.Release(ctx, c)
 	return false, remaining, err

@@ -24,13 +24,13 @@ func machineKinds() []client.ObjectList {
 
 // Machines names everything that is left of the machines of a cluster.
 func (m Manager) Machines(ctx context.Context, plane controlplane.Namespace) ([]string, error) {
-	var left []string
+	var remaining []string
 	err := m.each(ctx, plane, machineKinds(), func(obj client.Object) error {
-		left = append(left, KindOf(obj)+" "+obj.GetName())
+		remaining = append(remaining, KindOf(obj)+" "+obj.GetName())
 		return nil
 	})
-	slices.Sort(left)
-	return left, err
+	slices.Sort(remaining)
+	return remaining, err
 }
 
 // DeleteMachines deletes the machines of node pools that no longer exist.

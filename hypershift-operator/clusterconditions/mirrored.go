@@ -114,8 +114,8 @@ func mirror(conditionType string, expected func(*Facts) bool) func(*Facts) metav
 // generation that it was observed at.
 func (f *Facts) outdated(c *metav1.Condition) metav1.Condition {
 	out := metav1.Condition{Status: c.Status, Reason: c.Reason, Message: c.Message}
-	if was := f.Steps.Before(c.Type); was != nil {
-		out.ObservedGeneration = was.ObservedGeneration
+	if previous := f.Steps.Before(c.Type); previous != nil {
+		out.ObservedGeneration = previous.ObservedGeneration
 	}
 	return out
 }

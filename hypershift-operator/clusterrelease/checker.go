@@ -45,9 +45,9 @@ type Cluster struct {
 // any case.
 func (k Checker) Check(ctx context.Context, c Cluster) (State, error) {
 	images := wanted(c.HostedCluster)
-	rel, own, err := k.check(ctx, c, images)
+	rel, controlPlane, err := k.check(ctx, c, images)
 	if err == nil {
-		return State{Images: images, Release: rel, ControlPlane: own}, nil
+		return State{Images: images, Release: rel, ControlPlane: controlPlane}, nil
 	}
 	s := State{Images: running(c.ControlPlane)}
 	s.Held = s.Images.Release != ""
@@ -63,7 +63,7 @@ func (k Checker) Check(ctx context.Context, c Cluster) (State, error) {
 // readRunning reads the releases that the control plane keeps, by the digests that
 // have passed the checks: a tag may have moved since. A release that cannot be read is
 // nil: steps that need its contents wait.
-func (k Checker) readRunning(ctx context.Context, c Cluster) (rel, own *release.Release) {
+func (k Checker) readRunning(ctx context.Context, c Cluster) (rel, controlPlane *release.Release) {
 	read := func(field, image, annotation string) *release.Release {
 		rel, err := k.read(ctx, c, field, release.Pin(image, c.ControlPlane.Annotations[annotation]))
 		if err != nil {
@@ -76,14 +76,14 @@ func (k Checker) readRunning(ctx context.Context, c Cluster) (rel, own *release.
 	images := running(c.ControlPlane)
 	rel = read(releaseField, images.Release, hyperv1.ReleaseDigestAnnotation)
 	if images.ControlPlane != "" {
-		own = read(controlPlaneReleaseField, images.ControlPlane, hyperv1.ControlPlaneReleaseDigestAnnotation)
+		controlPlane = read(controlPlaneReleaseField, images.ControlPlane, hyperv1.ControlPlaneReleaseDigestAnnotation)
 	}
-	return rel, own
+	return rel, controlPlane
 }
 
-// check reads the releases and returns why the cluster cannot run them. own is nil if
-// the control plane runs the release of the cluster.
-func (k Checker) check(ctx context.Context, c Cluster, images Images) (rel, own *release.Release, err error) {
+// check reads the releases and returns why the cluster cannot run them. controlPlane is nil if the control plane runs the release of the
+// cluster.
+func (k Checker) check(ctx context.Context, c Cluster, images Images) (rel, controlPlane *release.Release, err error) {
 	hc := c.HostedCluster
 	if rel, err = k.read(ctx, c, releaseField, images.Release); err != nil {
 		return nil, nil, err
@@ -93,13 +93,13 @@ func (k Checker) check(ctx context.Context, c Cluster, images Images) (rel, own 
 	}
 	runs, field := rel, releaseField
 	if images.ControlPlane != "" {
-		if own, err = k.read(ctx, c, controlPlaneReleaseField, images.ControlPlane); err != nil {
+		if controlPlane, err = k.read(ctx, c, controlPlaneReleaseField, images.ControlPlane); err != nil {
 			return nil, nil, err
 		}
-		if err := checkComplete(hc, own); err != nil {
+		if err := checkComplete(hc, controlPlane); err != nil {
 			return nil, nil, err
 		}
-		runs, field = own, controlPlaneReleaseField
+		runs, field = controlPlane, controlPlaneReleaseField
 	}
 	if err := checkVersion(hc, clusterStep(hc, rel)); err != nil {
 		return nil, nil, err
@@ -107,10 +107,10 @@ func (k Checker) check(ctx context.Context, c Cluster, images Images) (rel, own 
 	if err := checkVersion(hc, controlPlaneStep(c, field, cmp.Or(images.ControlPlane, images.Release), runs)); err != nil {
 		return nil, nil, err
 	}
-	if own != nil {
-		err = checkSkew(hc, rel, own)
+	if controlPlane != nil {
+		err = checkSkew(hc, rel, controlPlane)
 	}
-	return rel, own, cmp.Or(err, k.checkEtcd(ctx, c, field, runs), checkArchitecture(hc, runs, runtime.GOARCH))
+	return rel, controlPlane, cmp.Or(err, k.checkEtcd(ctx, c, field, runs), checkArchitecture(hc, runs, runtime.GOARCH))
 }
 
 // checkEtcd blocks a release with an etcd that cannot read the data of the cluster. A release that cannot be read any more, or that does
@@ -119,9 +119,9 @@ func (k Checker) checkEtcd(ctx context.Context, c Cluster, field string, to *rel
 	if c.HostedCluster.Spec.Etcd.ManagementType == hyperv1.Unmanaged || to.EtcdVersion == "" || running(c.ControlPlane).Release == "" || isRunning(c.ControlPlane, to) {
 		return nil
 	}
-	from, own := k.readRunning(ctx, c)
-	if own != nil {
-		from = own
+	from, controlPlane := k.readRunning(ctx, c)
+	if controlPlane != nil {
+		from = controlPlane
 	}
 	if from == nil || from.EtcdVersion == "" {
 		return nil

@@ -22,8 +22,8 @@ type Images struct {
 // wanted returns the images in the spec of a HostedCluster.
 func wanted(hc *hyperv1.HostedCluster) Images {
 	images := Images{Release: hc.Spec.Release.Image}
-	if own := hc.Spec.ControlPlaneRelease; own != nil && own.Image != images.Release {
-		images.ControlPlane = own.Image
+	if controlPlane := hc.Spec.ControlPlaneRelease; controlPlane != nil && controlPlane.Image != images.Release {
+		images.ControlPlane = controlPlane.Image
 	}
 	return images
 }
@@ -59,8 +59,8 @@ func (s *State) Digests(hcp *hyperv1.HostedControlPlane) map[string]string {
 	if digest := digestOf(hcp, s.Images.Release, s.Release, hyperv1.ReleaseDigestAnnotation); digest != "" {
 		out[hyperv1.ReleaseDigestAnnotation] = digest
 	}
-	if own := s.Images.ControlPlane; own != "" {
-		if digest := digestOf(hcp, own, s.ControlPlane, hyperv1.ControlPlaneReleaseDigestAnnotation); digest != "" {
+	if image := s.Images.ControlPlane; image != "" {
+		if digest := digestOf(hcp, image, s.ControlPlane, hyperv1.ControlPlaneReleaseDigestAnnotation); digest != "" {
 			out[hyperv1.ControlPlaneReleaseDigestAnnotation] = digest
 		}
 	}
@@ -106,11 +106,11 @@ func (s *State) Record(hc *hyperv1.HostedCluster, reports *hyperv1.HostedControl
 func (s *State) recordControlPlane(hc *hyperv1.HostedCluster, reports *hyperv1.HostedControlPlane, at metav1.Time) {
 	cluster := configv1.Release{Version: s.Release.Version, Image: s.Images.Release}
 	runs := cluster
-	if own := s.Images.ControlPlane; own != "" {
+	if image := s.Images.ControlPlane; image != "" {
 		if s.ControlPlane == nil {
 			return // its version is not known while it cannot be read
 		}
-		runs = configv1.Release{Version: s.ControlPlane.Version, Image: own}
+		runs = configv1.Release{Version: s.ControlPlane.Version, Image: image}
 	}
 	v := hc.Status.ControlPlaneVersion
 	if v == nil {

@@ -59,11 +59,11 @@ func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
 		return nil
 	}
-	line, known := release.LineOf(to.version)
+	line, valid := release.LineOf(to.version)
 	if line.Family == release.OpenShift {
 		return reconcile.Block(hyperv1.UnsupportedVersionReason, "version %s is one of OpenShift, whose components this version of the operators cannot run: choose a release of %s in %s", to.version, release.Window(), to.field)
 	}
-	if !known || !line.Supported() {
+	if !valid || !line.Supported() {
 		return reconcile.Block(hyperv1.UnsupportedVersionReason, "version %s cannot be hosted by this version of the operators, which know %s: choose such a release in %s", to.version, release.Window(), to.field)
 	}
 	if hc.Annotations[hyperv1.ForceUpgradeToAnnotation] == to.image || to.taken {
@@ -72,12 +72,12 @@ func checkVersion(hc *hyperv1.HostedCluster, to step) error {
 	if len(to.history) > 0 && to.history[0].Image == to.image && to.history[0].Version == to.version {
 		return nil // it has taken the step
 	}
-	why := checkStep(line, to.history)
-	if why == "" {
+	reason := checkStep(line, to.history)
+	if reason == "" {
 		return nil
 	}
 	return reconcile.Block(hyperv1.UnsupportedUpgradeReason, "%s cannot go to version %s: %s; choose another %s, or to do it all the same, set annotation %s to %s",
-		to.what, to.version, why, to.field, hyperv1.ForceUpgradeToAnnotation, to.image)
+		to.what, to.version, reason, to.field, hyperv1.ForceUpgradeToAnnotation, to.image)
 }
 
 // checkEtcdStep blocks a step of etcd that skips a minor version, or goes back one: etcd supports neither.
@@ -91,25 +91,25 @@ func checkEtcdStep(hc *hyperv1.HostedCluster, field string, from, to *release.Re
 	if err != nil || wantedErr != nil {
 		return nil
 	}
-	why := ""
+	reason := ""
 	switch {
 	case wanted.Major() != runs.Major():
-		why = "which is another major version"
+		reason = "which is another major version"
 	case wanted.Minor() < runs.Minor():
-		why = "which cannot read its data"
+		reason = "which cannot read its data"
 	case wanted.Minor() > runs.Minor()+1:
-		why = "and each minor version in between has to be rolled out completely first"
+		reason = "and each minor version in between has to be rolled out completely first"
 	}
-	if why == "" {
+	if reason == "" {
 		return nil
 	}
 	return reconcile.Block(hyperv1.UnsupportedUpgradeReason, "the control plane cannot go to release %s: it runs etcd %s, and that release has etcd %s, %s; choose another %s, or to do it all the same, set annotation %s to %s",
-		to.Version, runs, wanted, why, field, hyperv1.ForceUpgradeToAnnotation, to.Image)
+		to.Version, runs, wanted, reason, field, hyperv1.ForceUpgradeToAnnotation, to.Image)
 }
 
 // checkSkew blocks a control plane with a version that does not fit the nodes of the
 // cluster.
-func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {
+func checkSkew(hc *hyperv1.HostedCluster, cluster, controlPlane *release.Release) error {
 	if hc.Annotations[hyperv1.SkipReleaseImageValidationAnnotation] == "true" {
 		return nil
 	}
@@ -117,9 +117,9 @@ func checkSkew(hc *hyperv1.HostedCluster, cluster, own *release.Release) error {
 	if err != nil {
 		return reconcile.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", cluster.Version, cluster.KubernetesVersion, releaseField)
 	}
-	control, err := version.ParseSemantic(own.KubernetesVersion)
+	control, err := version.ParseSemantic(controlPlane.KubernetesVersion)
 	if err != nil {
-		return reconcile.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", own.Version, own.KubernetesVersion, controlPlaneReleaseField)
+		return reconcile.Block(hyperv1.UnsupportedVersionReason, "release %s names no version of Kubernetes (%q): choose another %s", controlPlane.Version, controlPlane.KubernetesVersion, controlPlaneReleaseField)
 	}
 	switch {
 	case control.LessThan(nodes):
@@ -153,9 +153,9 @@ func checkStep(to release.Line, history []configv1.UpdateHistory) string {
 		return "" // no API server has served yet, so that there are no data
 	}
 	for _, h := range history[:ran+1] {
-		from, known := release.LineOf(h.Version)
+		from, valid := release.LineOf(h.Version)
 		switch {
-		case !known:
+		case !valid:
 		case from.Family != to.Family:
 			return "it runs " + string(from.Family) + " " + h.Version + ", which is something else"
 		case to.Number < from.Number:

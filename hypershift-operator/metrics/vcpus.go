@@ -18,14 +18,14 @@ func (w *world) collectVCPUs(out chan<- prometheus.Metric, typeOf func(region, n
 		if hc.Spec.Platform.AWS == nil {
 			continue
 		}
-		n, known := sum(w.poolsOf[key{hc.Namespace, hc.Name}], hc.Spec.Platform.AWS.Region, typeOf)
-		if known {
+		n, complete := sum(w.poolsOf[key{hc.Namespace, hc.Name}], hc.Spec.Platform.AWS.Region, typeOf)
+		if complete {
 			out <- prometheus.MustNewConstMetric(vcpus, prometheus.GaugeValue, n, namesOf(hc)...)
 		}
 	}
 }
 
-func sum(pools []*hyperv1.NodePool, region string, typeOf func(region, name string) *instancetypes.Type) (n float64, known bool) {
+func sum(pools []*hyperv1.NodePool, region string, typeOf func(region, name string) *instancetypes.Type) (n float64, complete bool) {
 	for _, np := range pools {
 		if np.Status.Replicas == 0 {
 			continue

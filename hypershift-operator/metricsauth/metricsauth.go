@@ -86,17 +86,17 @@ func (r *reviewer) decide(req *http.Request) (int, error) {
 	if token == "" {
 		return http.StatusUnauthorized, nil
 	}
-	asked := authorizationv1.NonResourceAttributes{Verb: strings.ToLower(req.Method), Path: req.URL.Path}
+	attributes := authorizationv1.NonResourceAttributes{Verb: strings.ToLower(req.Method), Path: req.URL.Path}
 	// The token itself is not kept in memory.
 	hash := sha256.Sum256([]byte(token))
-	key := hex.EncodeToString(hash[:]) + " " + asked.Verb + " " + asked.Path
-	if status, known := r.decisions.Get(key); known {
+	key := hex.EncodeToString(hash[:]) + " " + attributes.Verb + " " + attributes.Path
+	if status, cached := r.decisions.Get(key); cached {
 		return status.(int), nil //nolint:forcetypeassert // only this method adds decisions
 	}
 	return r.calls.Do(req.Context(), key, func(ctx context.Context) (int, error) {
 		ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 		defer cancel()
-		status, err := r.review(ctx, token, asked)
+		status, err := r.review(ctx, token, attributes)
 		if err != nil {
 			return 0, err
 		}
@@ -119,7 +119,7 @@ func bearerToken(req *http.Request) string {
 }
 
 // review returns, from the API server's reviews, the user of the token, and whether that user may read the path.
-func (r *reviewer) review(ctx context.Context, token string, asked authorizationv1.NonResourceAttributes) (int, error) {
+func (r *reviewer) review(ctx context.Context, token string, attributes authorizationv1.NonResourceAttributes) (int, error) {
 	identity, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("reviewing a token: %w", err)
@@ -133,7 +133,7 @@ func (r *reviewer) review(ctx context.Context, token string, asked authorization
 		extra[key] = authorizationv1.ExtraValue(values)
 	}
 	permission, err := r.access.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra, NonResourceAttributes: &asked,
+		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra, NonResourceAttributes: &attributes,
 	}}, metav1.CreateOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("reviewing the permission of %s: %w", user.Username, err)

@@ -112,8 +112,8 @@ func (p *parser) kubelet(m manifest, text []byte) {
 		case "apiVersion", "kind", "metadata":
 			continue
 		}
-		if why := reserved[name]; why != "" {
-			p.refuse("%s: %s cannot be set: %s", m, name, why)
+		if reason := reserved[name]; reason != "" {
+			p.refuse("%s: %s cannot be set: %s", m, name, reason)
 			continue
 		}
 		p.kubeletField(m, name, fields[name])
@@ -125,7 +125,7 @@ func (p *parser) kubeletField(m manifest, name string, value any) {
 	if p.config.Kubelet == nil {
 		p.config.Kubelet, p.kubeletSource = map[string]any{}, map[string]string{}
 	}
-	if was, ok := p.config.Kubelet[name]; ok && !reflect.DeepEqual(was, value) {
+	if previous, ok := p.config.Kubelet[name]; ok && !reflect.DeepEqual(previous, value) {
 		p.refuse("%s sets %s to another value than %s: set it once", m, name, p.kubeletSource[name])
 		return
 	}

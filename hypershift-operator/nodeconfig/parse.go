@@ -144,9 +144,9 @@ func (p *parser) read(m manifest) {
 		p.refuse("%s is not supported: %s", m, advice)
 		return
 	}
-	for known := range readers {
-		if known.GroupKind() == m.gvk.GroupKind() {
-			p.refuse("%s has apiVersion %s: use %s", m, m.gvk.GroupVersion(), known.GroupVersion())
+	for gvk := range readers {
+		if gvk.GroupKind() == m.gvk.GroupKind() {
+			p.refuse("%s has apiVersion %s: use %s", m, m.gvk.GroupVersion(), gvk.GroupVersion())
 			return
 		}
 	}
@@ -182,8 +182,8 @@ var unsupported = map[schema.GroupKind]string{
 // supported lists the kinds that can be used.
 func supported() string {
 	var kinds []string
-	for known := range readers {
-		kinds = append(kinds, known.Kind)
+	for gvk := range readers {
+		kinds = append(kinds, gvk.Kind)
 	}
 	slices.Sort(kinds)
 	return strings.Join(kinds, ", ")

@@ -115,8 +115,8 @@ func (p *Publisher) Site(i Issuer, publicKeys []byte) (oidcdocs.Site, error) {
 			i, p.bucket.Name(), p.bucket.Region())
 	}
 	at := ParseIssuer(i.URL)
-	ours := at.Bucket == "" || at.IsIn(p.bucket.Name(), p.bucket.Region())
-	if !ours || !strings.HasSuffix("/"+at.Prefix, "/"+i.InfraID) || at.Bucket != "" && at.Prefix != i.InfraID {
+	managed := at.Bucket == "" || at.IsIn(p.bucket.Name(), p.bucket.Region())
+	if !managed || !strings.HasSuffix("/"+at.Prefix, "/"+i.InfraID) || at.Bucket != "" && at.Prefix != i.InfraID {
 		return none, reconcile.Block(hyperv1.OIDCConfigurationInvalidReason,
 			"spec.issuerURL %s is not where this installation publishes the OIDC documents of infraID %s: create the cluster with spec.issuerURL %s, or with spec.serviceAccountSigningKey and publish them yourself",
 			i.URL, i.InfraID, p.URLFor(i.InfraID))

@@ -171,7 +171,7 @@ func newScheme() *runtime.Scheme {
 // cacheOptions keep everything out of memory that is not ours. Objects of users, and objects that only might be ours, are read from the API
 // server.
 func cacheOptions() cache.Options {
-	ours := cache.ByObject{Label: hostedcluster.AppliedObjects()}
+	owned := cache.ByObject{Label: hostedcluster.AppliedObjects()}
 	controlPlanes, err := labels.NewRequirement(hyperv1.ControlPlaneNamespaceLabel, selection.Exists, nil)
 	utilruntime.Must(err)
 	managementAPI := cache.ByObject{
@@ -187,20 +187,20 @@ func cacheOptions() cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
 			&corev1.Secret{}:         {Label: hostedcluster.AppliedObjects(slices.Concat(objects.Sets(), bootstrap.Sets())...)},
-			&corev1.ConfigMap{}:      ours,
-			&corev1.ServiceAccount{}: ours,
-			&corev1.ResourceQuota{}:  ours,
-			&corev1.LimitRange{}:     ours,
-			&rbacv1.Role{}:           ours,
-			&rbacv1.RoleBinding{}:    ours,
-			&appsv1.Deployment{}:     ours,
+			&corev1.ConfigMap{}:      owned,
+			&corev1.ServiceAccount{}: owned,
+			&corev1.ResourceQuota{}:  owned,
+			&corev1.LimitRange{}:     owned,
+			&rbacv1.Role{}:           owned,
+			&rbacv1.RoleBinding{}:    owned,
+			&appsv1.Deployment{}:     owned,
 
-			&rbacv1.ClusterRoleBinding{}:  ours,
-			&networkingv1.NetworkPolicy{}: ours,
+			&rbacv1.ClusterRoleBinding{}:  owned,
+			&networkingv1.NetworkPolicy{}: owned,
 			&discoveryv1.EndpointSlice{}:  managementAPI,
 			&corev1.Service{}:             managementService,
-			&clusterv1.Cluster{}:          ours,
-			&infrav1.AWSCluster{}:         ours,
+			&clusterv1.Cluster{}:          owned,
+			&infrav1.AWSCluster{}:         owned,
 		},
 	}
 	pools, err := labels.NewRequirement(hyperv1.NodePoolLabel, selection.Exists, nil)

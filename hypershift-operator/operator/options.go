@@ -126,8 +126,8 @@ func newInstanceTypes(ctx context.Context, opts Options, deps Dependencies) (*in
 		return nil, err
 	}
 	return instancetypes.New(func(region string) instancetypes.API {
-		there := cfg.Copy()
-		there.Region = region
-		return awsx.EC2(there)
+		regional := cfg.Copy()
+		regional.Region = region
+		return awsx.EC2(regional)
 	}, clock.RealClock{}), nil
 }

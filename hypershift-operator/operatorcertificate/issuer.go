@@ -51,8 +51,8 @@ func (i *Issuer) Start(ctx context.Context) error {
 // Ensure issues missing or due certificates, and returns the data of the Secret: the certificate,
 // its key, and the authority under pki.TrustKey. Replicas of the operator may do it at the same time.
 func (i *Issuer) Ensure(ctx context.Context) (data map[string][]byte, err error) {
-	again := func(err error) bool { return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) }
-	err = retry.OnError(retry.DefaultRetry, again, func() error {
+	retriable := func(err error) bool { return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) }
+	err = retry.OnError(retry.DefaultRetry, retriable, func() error {
 		signer, err := i.signer(ctx)
 		if err != nil {
 			return err
@@ -114,13 +114,13 @@ func (i *Issuer) get(ctx context.Context, name string) (*corev1.Secret, error) {
 
 // write fails if another replica has written in the meantime.
 func (i *Issuer) write(ctx context.Context, secret *corev1.Secret, data map[string][]byte) error {
-	was := secret.DeepCopy()
+	previous := secret.DeepCopy()
 	secret.Data = data
 	var err error
-	if was.ResourceVersion == "" {
+	if previous.ResourceVersion == "" {
 		err = i.Client.Create(ctx, secret)
 	} else {
-		err = i.Client.Patch(ctx, secret, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+		err = i.Client.Patch(ctx, secret, client.MergeFromWithOptions(previous, client.MergeFromWithOptimisticLock{}))
 	}
 	if err != nil {
 		return fmt.Errorf("writing Secret %s/%s: %w", i.Namespace, secret.Name, err)

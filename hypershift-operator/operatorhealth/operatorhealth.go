@@ -80,16 +80,16 @@ func (f Facts) evaluate(podProblem string, now time.Time) Health {
 		}
 		problem += fmt.Sprintf("Deployment %s/%s: %s", f.Plane.Name, f.Deployment.Name, cmp.Or(podProblem, deploymentProblem(f.Deployment)))
 	}
-	left := since.Add(startTimeout).Sub(now)
+	remaining := since.Add(startTimeout).Sub(now)
 	switch {
-	case left <= 0:
+	case remaining <= 0:
 		return Health{Problem: problem, CheckAfter: stoppedInterval}
 	case f.ClusterAvailable:
-		return Health{CheckAfter: left}
+		return Health{CheckAfter: remaining}
 	case podProblem == "":
 		problem = ""
 	}
-	return Health{Problem: problem, CheckAfter: min(left, startingInterval)}
+	return Health{Problem: problem, CheckAfter: min(remaining, startingInterval)}
 }
 
 // IsAvailable reports whether a pod of the Deployment, which may be nil, is ready.

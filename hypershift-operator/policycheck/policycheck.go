@@ -143,7 +143,7 @@ func (c *Checker) update(ctx context.Context) {
 // check tries connections from this pod and to control planes, until one shows that
 // a policy is not enforced, or enough show that theirs are.
 func (c *Checker) check(ctx context.Context) (metav1.ConditionStatus, error) {
-	if made, err := c.leaves(ctx); err != nil || made {
+	if connected, err := c.leaves(ctx); err != nil || connected {
 		return metav1.ConditionFalse, err
 	}
 	var namespaces corev1.NamespaceList

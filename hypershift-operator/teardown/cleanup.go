@@ -69,11 +69,11 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	case c.isOverdue(waitingSince(&hc.Status, hyperv1.WaitForCloudResourceCleanup, now), now):
 		return m.recordLeft(ctx, c, nil, cleanupProblem(hcp), resources...)
 	}
-	left := describeAll(resources)
+	remaining := describeAll(resources)
 	if reported != nil {
-		left = reported.Message
+		remaining = reported.Message
 	}
-	message := fmt.Sprintf("waiting for the hosted cluster to remove what it made in the cloud: %s; what is there after %s is left behind", left, c.orphanAfter())
+	message := fmt.Sprintf("waiting for the hosted cluster to remove what it made in the cloud: %s; what is there after %s is left behind", remaining, c.orphanAfter())
 	if c.OperatorProblem != "" {
 		message += "; " + c.OperatorProblem
 	}

@@ -61,7 +61,9 @@ func recordLeftBehind(st *hyperv1.HostedClusterStatus, resources []hyperv1.LeftB
 // isRecorded reports whether the list has all of the resources, or is full.
 func isRecorded(st *hyperv1.HostedClusterStatus, resources []hyperv1.LeftBehindResource) bool {
 	return len(st.LeftBehind) >= maxLeftBehind || !slices.ContainsFunc(resources, func(r hyperv1.LeftBehindResource) bool {
-		return !slices.ContainsFunc(st.LeftBehind, func(known hyperv1.LeftBehindResource) bool { return describeResource(known) == describeResource(r) })
+		return !slices.ContainsFunc(st.LeftBehind, func(recorded hyperv1.LeftBehindResource) bool {
+			return describeResource(recorded) == describeResource(r)
+		})
 	})
 }
 

@@ -47,11 +47,11 @@ func (m *Manager) orphanEndpoint(ctx context.Context, c *Cluster, es *hyperv1.AW
 	if es.DeletionTimestamp.IsZero() || !hasOperatorFinalizer(es) {
 		return nil
 	}
-	why := c.unrecoverable(m.Clock.Now())
-	if why == "" {
+	reason := c.unrecoverable(m.Clock.Now())
+	if reason == "" {
 		return nil
 	}
-	if err := m.recordLeft(ctx, c, es, why, endpointResources(es)...); err != nil {
+	if err := m.recordLeft(ctx, c, es, reason, endpointResources(es)...); err != nil {
 		return err
 	}
 	if err := reconcile.RemoveFinalizer(ctx, m.Client, es, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
@@ -81,12 +81,12 @@ func (m *Manager) orphanControlPlane(ctx context.Context, c *Cluster) error {
 // orphanWorkerSecurityGroup does the same for the security group of the workers,
 // which belongs to the HostedControlPlane.
 func (m *Manager) orphanWorkerSecurityGroup(ctx context.Context, c *Cluster) error {
-	why := c.unrecoverable(m.Clock.Now())
-	if why == "" || !hasOperatorFinalizer(c.ControlPlane) {
+	reason := c.unrecoverable(m.Clock.Now())
+	if reason == "" || !hasOperatorFinalizer(c.ControlPlane) {
 		return nil
 	}
 	if group := workerSecurityGroup(c.ControlPlane); group != nil {
-		if err := m.recordLeft(ctx, c, c.ControlPlane, why, *group); err != nil {
+		if err := m.recordLeft(ctx, c, c.ControlPlane, reason, *group); err != nil {
 			return err
 		}
 	}
@@ -99,13 +99,13 @@ func (m *Manager) orphanWorkerSecurityGroup(ctx context.Context, c *Cluster) err
 // recordLeft records orphaned resources in the status and in an event. It precedes
 // the removal of the finalizer that waits for them, so that they are reported even
 // if the process dies in between.
-func (m *Manager) recordLeft(ctx context.Context, c *Cluster, related runtime.Object, why string, resources ...hyperv1.LeftBehindResource) error {
+func (m *Manager) recordLeft(ctx context.Context, c *Cluster, related runtime.Object, reason string, resources ...hyperv1.LeftBehindResource) error {
 	recordLeftBehind(&c.HostedCluster.Status, resources)
 	if err := c.Save(ctx); err != nil {
 		return err
 	}
-	left := describeAll(resources)
-	ctrl.LoggerFrom(ctx).Info("Leaving cloud resources behind", "why", why, "left", left)
-	m.Recorder.Eventf(c.HostedCluster, related, corev1.EventTypeWarning, "CloudResourcesLeftBehind", "GiveUp", "%s; left behind: %s", why, left)
+	remaining := describeAll(resources)
+	ctrl.LoggerFrom(ctx).Info("Leaving cloud resources behind", "why", reason, "left", remaining)
+	m.Recorder.Eventf(c.HostedCluster, related, corev1.EventTypeWarning, "CloudResourcesLeftBehind", "GiveUp", "%s; left behind: %s", reason, remaining)
 	return nil
 }

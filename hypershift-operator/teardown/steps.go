@@ -71,7 +71,7 @@ func (m *Manager) deleteEndpoints(ctx context.Context, c *Cluster) error {
 			return err
 		}
 	}
-	var left []string
+	var remaining []string
 	for i := range c.Endpoints {
 		es := &c.Endpoints[i]
 		if err := m.delete(ctx, es); err != nil {
@@ -80,10 +80,10 @@ func (m *Manager) deleteEndpoints(ctx context.Context, c *Cluster) error {
 		if err := m.orphanEndpoint(ctx, c, es); err != nil {
 			return err
 		}
-		left = append(left, es.Name+" ("+endpointDetail(es, m.EndpointServices)+")")
+		remaining = append(remaining, es.Name+" ("+endpointDetail(es, m.EndpointServices)+")")
 	}
-	if len(left) > 0 {
-		return reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s%s", strings.Join(left, ", "), c.blockedDetail())
+	if len(remaining) > 0 {
+		return reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s%s", strings.Join(remaining, ", "), c.blockedDetail())
 	}
 	return nil
 }
@@ -168,11 +168,11 @@ func (m *Manager) waitGracePeriod(_ context.Context, c *Cluster) error {
 		return nil
 	}
 	now := m.Clock.Now()
-	left := waitingSince(&c.HostedCluster.Status, hyperv1.WaitForGracePeriod, now).Add(period).Sub(now)
-	if left <= 0 {
+	remaining := waitingSince(&c.HostedCluster.Status, hyperv1.WaitForGracePeriod, now).Add(period).Sub(now)
+	if remaining <= 0 {
 		return nil
 	}
-	return reconcile.Wait(left, hyperv1.WaitingForGracePeriodReason, "everything is gone; the object stays for %s", period)
+	return reconcile.Wait(remaining, hyperv1.WaitingForGracePeriodReason, "everything is gone; the object stays for %s", period)
 }
 
 func (m *Manager) reserveInfraID(ctx context.Context, c *Cluster) error {

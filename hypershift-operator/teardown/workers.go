@@ -22,9 +22,9 @@ func (m *Manager) deleteNodePools(ctx context.Context, c *Cluster) error {
 			return err
 		}
 	}
-	var left []string
+	var remaining []string
 	for i := range c.NodePools {
-		left = append(left, c.NodePools[i].Name)
+		remaining = append(remaining, c.NodePools[i].Name)
 		if err := m.delete(ctx, &c.NodePools[i]); err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (m *Manager) deleteNodePools(ctx context.Context, c *Cluster) error {
 	if err := m.orphanMachines(ctx, c); err != nil {
 		return err
 	}
-	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for the machines of node pools %s to go%s", strings.Join(left, ", "), c.retainMachineControllers(ctx))
+	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for the machines of node pools %s to go%s", strings.Join(remaining, ", "), c.retainMachineControllers(ctx))
 }
 
 // deleteMachines waits for the last machine, and deletes those that their node pool has
@@ -57,12 +57,12 @@ func (m *Manager) deleteMachines(ctx context.Context, c *Cluster) error {
 // orphanMachines removes the finalizers of machines that no controller can delete any more, and records their instances.
 func (m *Manager) orphanMachines(ctx context.Context, c *Cluster) error {
 	now := m.Clock.Now()
-	why := c.unrecoverable(now)
-	if why == "" || m.ClusterAPI == nil {
+	reason := c.unrecoverable(now)
+	if reason == "" || m.ClusterAPI == nil {
 		return nil
 	}
 	return m.ClusterAPI.OrphanMachines(ctx, c.Plane, c.namespaceLost(now), func(machine *infrav1.AWSMachine, instance string) error {
-		return m.recordLeft(ctx, c, machine, why, hyperv1.LeftBehindResource{Service: serviceEC2, Type: "EC2 instance", ID: instance})
+		return m.recordLeft(ctx, c, machine, reason, hyperv1.LeftBehindResource{Service: serviceEC2, Type: "EC2 instance", ID: instance})
 	})
 }
 
@@ -72,8 +72,8 @@ func (m *Manager) deleteCluster(ctx context.Context, c *Cluster) error {
 	if m.ClusterAPI == nil || c.Namespace == nil {
 		return nil
 	}
-	gone, remaining, err := m.ClusterAPI.Delete(ctx, c.Machines)
-	if gone || err != nil {
+	deleted, remaining, err := m.ClusterAPI.Delete(ctx, c.Machines)
+	if deleted || err != nil {
 		return err
 	}
 	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for %s to go", strings.Join(remaining, " and "))

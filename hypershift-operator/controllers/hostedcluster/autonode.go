@@ -16,8 +16,8 @@ func (s *scope) autoNode() (spec *hyperv1.AutoNode, removed bool) {
 	if spec.Karpenter() != nil || s.hcp == nil || s.hcp.Spec.AutoNode.Karpenter() == nil {
 		return spec, false
 	}
-	asked := s.hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] == "true"
-	if asked && meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.AutoNodeEnabled) == nil {
+	requested := s.hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] == "true"
+	if requested && meta.FindStatusCondition(s.hcp.Status.Conditions, hyperv1.AutoNodeEnabled) == nil {
 		return spec, false
 	}
 	return s.hcp.Spec.AutoNode, true

@@ -77,8 +77,8 @@ func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlan
 			Monitoring:                       spec.Monitoring,
 		},
 	}
-	if own := s.releases.Images.ControlPlane; own != "" {
-		hcp.Spec.ControlPlaneReleaseImage = &own
+	if image := s.releases.Images.ControlPlane; image != "" {
+		hcp.Spec.ControlPlaneReleaseImage = &image
 	}
 	maps.Copy(hcp.Annotations, controlplane.PropagatedAnnotations(s.hc.Annotations))
 	if s.autoscales() {

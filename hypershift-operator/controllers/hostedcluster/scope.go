@@ -177,11 +177,11 @@ func (r *Reconciler) gatherMachines(ctx context.Context, s *scope) error {
 	}
 	running := s.workers
 	if !s.workers {
-		left, err := r.capi.Machines(ctx, s.plane)
+		remaining, err := r.capi.Machines(ctx, s.plane)
 		if err != nil {
 			return err
 		}
-		s.workers = len(left) > 0
+		s.workers = len(remaining) > 0
 		if running = s.workers; !running {
 			if running, err = r.capi.HasControllers(ctx, s.plane); err != nil {
 				return err

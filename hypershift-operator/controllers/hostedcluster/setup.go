@@ -87,9 +87,9 @@ func AppliedObjects(others ...string) labels.Selector {
 	}, others...) {
 		values = append(values, names.HypershiftOperator+"."+set)
 	}
-	ours, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
+	owned, err := labels.NewRequirement(apply.InventoryLabel, selection.In, values)
 	utilruntime.Must(err)
-	return labels.NewSelector().Add(*ours)
+	return labels.NewSelector().Add(*owned)
 }
 
 // Setup starts the controllers with the manager. Package index must have registered its

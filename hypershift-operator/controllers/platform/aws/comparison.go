@@ -57,8 +57,8 @@ func (c *comparisons) due(uid types.UID) (bool, time.Duration) {
 	defer c.mu.Unlock()
 	now := c.clock.Now()
 	var planned comparison
-	if known, ok := c.next.Get(uid); ok {
-		planned = known.(comparison) //nolint:forcetypeassert // the cache holds only comparisons
+	if cached, ok := c.next.Get(uid); ok {
+		planned = cached.(comparison) //nolint:forcetypeassert // the cache holds only comparisons
 	}
 	if planned.at.IsZero() || now.Sub(planned.at) > c.limit { // the first comparison, or the first after an earlier failure
 		planned = comparison{at: now, delay: min(firstComparison, c.limit)}

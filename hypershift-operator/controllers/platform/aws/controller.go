@@ -115,8 +115,8 @@ func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, 
 		return nil, err
 	}
 	s := &scope{es: es, owner: owner}
-	if left, paused := owner.pausedFor(r.Clock.Now()); paused && !s.deleting() {
-		return nil, reconcile.Skip(left)
+	if remaining, paused := owner.pausedFor(r.Clock.Now()); paused && !s.deleting() {
+		return nil, reconcile.Skip(remaining)
 	}
 	return s, nil
 }
@@ -140,17 +140,17 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		}
 		return
 	}
-	is, was := conditions.Get(condition), conditions.Before(condition)
-	if is == nil || is.Status != metav1.ConditionTrue {
+	current, previous := conditions.Get(condition), conditions.Before(condition)
+	if current == nil || current.Status != metav1.ConditionTrue {
 		return
 	}
 	if s.note != "" {
-		is.Message = s.note
+		current.Message = s.note
 	}
-	if added := s.offered.AddedPrincipals; len(added) > 0 && was != nil && was.Status == is.Status {
+	if added := s.offered.AddedPrincipals; len(added) > 0 && previous != nil && previous.Status == current.Status {
 		r.Recorder.Eventf(s.es, nil, "Normal", "AllowedPrincipalsAdded", "Reconcile", "Principals that were missing may connect to endpoint service %s: %s", s.es.Status.EndpointServiceName, strings.Join(added, ", "))
 	}
-	if was == nil || was.Status != is.Status {
+	if previous == nil || previous.Status != current.Status {
 		r.Recorder.Eventf(s.es, nil, "Normal", "EndpointServiceAvailable", "Reconcile", "Endpoint service %s is available", s.es.Status.EndpointServiceName)
 	}
 }

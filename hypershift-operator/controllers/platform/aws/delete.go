@@ -33,15 +33,15 @@ func (r *Reconciler) deleteRecorded(ctx context.Context, s *scope) (err error) {
 }
 
 func (r *Reconciler) deleteEndpointService(ctx context.Context, s *scope, _ ledger.Deletion) (found bool, err error) {
-	left, err := r.deleteAll(ctx, s, s.record.Owners)
+	remaining, err := r.deleteAll(ctx, s, s.record.Owners)
 	switch {
 	case err != nil:
-	case len(left.Endpoints) > 0:
-		err = reconcile.Wait(minInterval, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(left.Endpoints, ", "))
-	case len(left.Deleting) > 0:
-		err = reconcile.Wait(minInterval, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(left.Deleting, ", "))
+	case len(remaining.Endpoints) > 0:
+		err = reconcile.Wait(minInterval, hyperv1.DeletingReason, "endpoints %s were still connected and have been rejected", strings.Join(remaining.Endpoints, ", "))
+	case len(remaining.Deleting) > 0:
+		err = reconcile.Wait(minInterval, hyperv1.DeletingReason, "AWS is deleting endpoint service %s", strings.Join(remaining.Deleting, ", "))
 	}
-	return left.Found != "", err
+	return remaining.Found != "", err
 }
 
 // deleteAll deletes the service for every control plane that the namespace had: a control plane that
@@ -50,13 +50,13 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope, owners []string) (
 	var all endpointservice.Remaining
 	var errs []error
 	for _, uid := range owners {
-		left, err := r.Services.Delete(ctx, endpointservice.Deletion{
+		remaining, err := r.Services.Delete(ctx, endpointservice.Deletion{
 			Owner:             endpointservice.Owner{UID: uid, Role: serviceRole(s.es)},
 			RejectConnections: true, // whoever should have deleted its endpoint has done so or never will
 		})
-		all.Found = cmp.Or(all.Found, left.Found)
-		all.Deleting = append(all.Deleting, left.Deleting...)
-		all.Endpoints = append(all.Endpoints, left.Endpoints...)
+		all.Found = cmp.Or(all.Found, remaining.Found)
+		all.Deleting = append(all.Deleting, remaining.Deleting...)
+		all.Endpoints = append(all.Endpoints, remaining.Endpoints...)
 		errs = append(errs, err)
 	}
 	return all, errors.Join(errs...)

@@ -81,10 +81,10 @@ func (o owner) known() bool { return o.hcp != nil && o.hc != nil && o.hc.Unreada
 
 // pausedFor reports whether the user has paused reconciliation, and for how long: 0
 // means until the field changes.
-func (o owner) pausedFor(now time.Time) (left time.Duration, paused bool) {
+func (o owner) pausedFor(now time.Time) (remaining time.Duration, paused bool) {
 	if o.hc == nil {
 		return 0, false
 	}
-	paused, left = o.hc.Spec.PausedUntil.Paused(now)
-	return left, paused
+	paused, remaining = o.hc.Spec.PausedUntil.Paused(now)
+	return remaining, paused
 }

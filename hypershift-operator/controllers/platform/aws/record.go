@@ -134,18 +134,18 @@ func (r *Reconciler) recorded(ctx context.Context, s *scope) (record, error) {
 
 // checkLocation fails unless the services were created in our own location: they
 // are not found in any other, and would be taken for deleted.
-func (r *Reconciler) checkLocation(ctx context.Context, made awsx.Location) error {
+func (r *Reconciler) checkLocation(ctx context.Context, recorded awsx.Location) error {
 	here, err := r.Caller.Location(ctx)
 	if err != nil {
 		return err
 	}
-	if made != here {
-		return elsewhere(made, here)
+	if recorded != here {
+		return elsewhere(recorded, here)
 	}
 	return nil
 }
 
-func elsewhere(made, here awsx.Location) error {
+func elsewhere(recorded, here awsx.Location) error {
 	return reconcile.Wait(0, hyperv1.EndpointServicesElsewhereReason,
-		"the endpoint services of this cluster are in %s, and the hypershift-operator works in %s: start it with the region and credentials of the former", made, here)
+		"the endpoint services of this cluster are in %s, and the hypershift-operator works in %s: start it with the region and credentials of the former", recorded, here)
 }

@@ -41,14 +41,14 @@ func Setup(mgr ctrl.Manager, o Options) error {
 // controller that is woken by its own writes starts from a copy that lacks the last of them.
 func (r *Reconciler) endpointServiceChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, is := e.ObjectOld.(*hyperv1.AWSEndpointService), e.ObjectNew.(*hyperv1.AWSEndpointService)
+		previous, current := e.ObjectOld.(*hyperv1.AWSEndpointService), e.ObjectNew.(*hyperv1.AWSEndpointService)
 		switch {
-		case !reflect.DeepEqual(othersPart(was), othersPart(is)), lost(was.Finalizers, is.Finalizers), endpointRefused(is) && !endpointRefused(was):
+		case !reflect.DeepEqual(othersPart(previous), othersPart(current)), lost(previous.Finalizers, current.Finalizers), endpointRefused(current) && !endpointRefused(previous):
 			return true
-		case claimOn(is).equal(claimOn(was)):
+		case claimOn(current).equal(claimOn(previous)):
 			return false
 		}
-		return !r.claimIsCurrent(is)
+		return !r.claimIsCurrent(current)
 	}}
 }
 
@@ -60,8 +60,8 @@ func othersPart(es *hyperv1.AWSEndpointService) any {
 }
 
 // lost reports whether an object is gone.
-func lost(was, is []string) bool {
-	return slices.ContainsFunc(was, func(s string) bool { return !slices.Contains(is, s) })
+func lost(previous, current []string) bool {
+	return slices.ContainsFunc(previous, func(s string) bool { return !slices.Contains(current, s) })
 }
 
 // claimIsCurrent reports whether a reconcile would leave the claim unchanged.
@@ -78,8 +78,8 @@ func (r *Reconciler) claimIsCurrent(es *hyperv1.AWSEndpointService) bool {
 // nodePoolMoved passes changes of a NodePool's cluster or subnet.
 func nodePoolMoved() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, is := e.ObjectOld.(*hyperv1.NodePool), e.ObjectNew.(*hyperv1.NodePool)
-		return was.Spec.ClusterName != is.Spec.ClusterName || !reflect.DeepEqual(subnetOf(was), subnetOf(is)) || was.Unreadable() != is.Unreadable()
+		previous, current := e.ObjectOld.(*hyperv1.NodePool), e.ObjectNew.(*hyperv1.NodePool)
+		return previous.Spec.ClusterName != current.Spec.ClusterName || !reflect.DeepEqual(subnetOf(previous), subnetOf(current)) || previous.Unreadable() != current.Unreadable()
 	}}
 }
 

@@ -110,6 +110,6 @@ func Run(ctx context.Context, name string, args []string, env operation.Environm
 
 // isUnknownCommand: Cobra has no type for it, and returns it before any command of ours runs.
 func isUnknownCommand(err error) bool {
-	var ours *operation.RunError
-	return !errors.As(err, &ours)
+	var runErr *operation.RunError
+	return !errors.As(err, &runErr)
 }

@@ -142,26 +142,26 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 func (o *createOptions) createAWS(ctx context.Context, env operation.Environment, cfg aws.Config) error {
 	options := operation.Options{Output: "text", Session: o.Session}
 	if o.infraJSON == "" {
-		made, err := infra.Ensure(ctx, env, options, o.vpcOwner, cfg, o.network)
+		created, err := infra.Ensure(ctx, env, options, o.vpcOwner, cfg, o.network)
 		if err != nil {
 			return err
 		}
-		o.cluster.Infra = made
+		o.cluster.Infra = created
 	}
 	if o.iamJSON == "" {
 		o.roles.Inputs = inputs(o.cluster.Infra)
-		made, err := iam.Ensure(ctx, env, options, o.vpcOwner, cfg, o.roles)
+		created, err := iam.Ensure(ctx, env, options, o.vpcOwner, cfg, o.roles)
 		if err != nil {
 			return err
 		}
-		o.cluster.IAM = made
+		o.cluster.IAM = created
 	}
 	return nil
 }
 
-func inputs(made awsinfra.Output) clusteriam.Inputs {
+func inputs(output awsinfra.Output) clusteriam.Inputs {
 	return clusteriam.Inputs{
-		VPC: clusteriam.Input{ID: made.VPCID}, PublicZone: clusteriam.Input{ID: made.PublicZoneID},
-		PrivateZone: clusteriam.Input{ID: made.PrivateZoneID}, LocalZone: clusteriam.Input{ID: made.LocalZoneID},
+		VPC: clusteriam.Input{ID: output.VPCID}, PublicZone: clusteriam.Input{ID: output.PublicZoneID},
+		PrivateZone: clusteriam.Input{ID: output.PrivateZoneID}, LocalZone: clusteriam.Input{ID: output.LocalZoneID},
 	}
 }

@@ -123,11 +123,11 @@ func (o *destroyOptions) run(ctx context.Context, env operation.Environment) err
 		return err
 	}
 	if !o.preserveIAM && !o.preserveInfra {
-		left, err := leftovers.Report(ctx, env, o.Session, o.vpcOwner, o.managementRole, o.network(r))
+		found, err := leftovers.Report(ctx, env, o.Session, o.vpcOwner, o.managementRole, o.network(r))
 		if err != nil {
 			return fmt.Errorf("looking for what is left: %w", err)
 		}
-		if left > 0 {
+		if found > 0 {
 			fmt.Fprintf(env.Err, "`hypershift leftovers aws --infra-id %s --delete` deletes them\n", r.InfraID)
 			remaining = true
 		}
@@ -244,14 +244,14 @@ func (o *destroyOptions) objects(ctx context.Context, m *management.API, hc *hyp
 
 // contents returns the Secrets and ConfigMaps that only the cluster uses.
 func (o *destroyOptions) contents(ctx context.Context, m *management.API, infraID string) ([]client.Object, error) {
-	ours := []client.ListOption{client.InNamespace(o.namespace), client.MatchingLabels{
+	selector := []client.ListOption{client.InNamespace(o.namespace), client.MatchingLabels{
 		clustermanifests.InfraIDLabel: infraID, clustermanifests.DeletableLabel: "true",
 	}}
 	secrets, configMaps := &corev1.SecretList{}, &corev1.ConfigMapList{}
-	if err := m.List(ctx, secrets, ours...); err != nil {
+	if err := m.List(ctx, secrets, selector...); err != nil {
 		return nil, fmt.Errorf("listing the Secrets of the cluster: %w", err)
 	}
-	if err := m.List(ctx, configMaps, ours...); err != nil {
+	if err := m.List(ctx, configMaps, selector...); err != nil {
 		return nil, fmt.Errorf("listing the ConfigMaps of the cluster: %w", err)
 	}
 	var objects []client.Object
@@ -314,11 +314,11 @@ func (o *destroyOptions) deleteHostedCluster(ctx context.Context, env operation.
 	if err != nil {
 		return nil, err
 	}
-	var left []string
+	var remaining []string
 	for _, l := range last.Status.LeftBehind {
-		left = append(left, strings.Join(strings.Fields(strings.Join([]string{l.Service, l.Type, l.ID, l.Reason}, " ")), " "))
+		remaining = append(remaining, strings.Join(strings.Fields(strings.Join([]string{l.Service, l.Type, l.ID, l.Reason}, " ")), " "))
 	}
-	return left, nil
+	return remaining, nil
 }
 
 // keep adds our finalizer.

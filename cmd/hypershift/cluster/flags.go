@@ -182,37 +182,37 @@ func (f *flags) readInfra() error {
 	if f.infraJSON == "" {
 		return nil
 	}
-	made, n := &f.cluster.Infra, &f.network
-	if err := readJSON("infra-json", f.infraJSON, made); err != nil {
+	output, n := &f.cluster.Infra, &f.network
+	if err := readJSON("infra-json", f.infraJSON, output); err != nil {
 		return err
 	}
-	for name, pair := range map[string][2]string{"infra-id": {n.InfraID, made.InfraID}, "base-domain": {n.BaseDomain, made.BaseDomain}, "name": {n.Name, made.Name}} {
+	for name, pair := range map[string][2]string{"infra-id": {n.InfraID, output.InfraID}, "base-domain": {n.BaseDomain, output.BaseDomain}, "name": {n.Name, output.Name}} {
 		if pair[0] != "" && pair[0] != pair[1] {
 			return fmt.Errorf("--%s is %s, and --infra-json is of %s", name, pair[0], pair[1])
 		}
 	}
-	if made.VPCID == "" || len(made.Zones) == 0 {
+	if output.VPCID == "" || len(output.Zones) == 0 {
 		return errors.New("--infra-json has no VPC or no zones: pass the result of `hypershift create infra aws`")
 	}
-	if shared := made.VPCCreatorAccountID != ""; f.iamJSON == "" && shared != f.vpcOwner.Given() {
+	if shared := output.VPCCreatorAccountID != ""; f.iamJSON == "" && shared != f.vpcOwner.Given() {
 		if shared {
-			return fmt.Errorf("the VPC of --infra-json belongs to account %s: pass --vpc-owner-role-arn or --vpc-owner-aws-creds for its roles there", made.VPCCreatorAccountID)
+			return fmt.Errorf("the VPC of --infra-json belongs to account %s: pass --vpc-owner-role-arn or --vpc-owner-aws-creds for its roles there", output.VPCCreatorAccountID)
 		}
 		return errors.New("the VPC of --infra-json is not shared: remove --vpc-owner-role-arn and --vpc-owner-aws-creds")
 	}
 	if len(n.Zones) > 0 {
 		// Fewer zones than the network has.
-		all := made.Zones
-		made.Zones = nil
+		all := output.Zones
+		output.Zones = nil
 		for _, zone := range n.Zones {
 			i := slices.IndexFunc(all, func(z infra.OutputZone) bool { return z.Name == zone })
 			if i < 0 {
 				return fmt.Errorf("--zones has %s, and --infra-json has no subnet there; it has names of zones", zone)
 			}
-			made.Zones = append(made.Zones, all[i])
+			output.Zones = append(output.Zones, all[i])
 		}
 	}
-	n.InfraID, n.BaseDomain, n.Region, n.BaseDomainPrefix = made.InfraID, made.BaseDomain, made.Region, made.BaseDomainPrefix
+	n.InfraID, n.BaseDomain, n.Region, n.BaseDomainPrefix = output.InfraID, output.BaseDomain, output.Region, output.BaseDomainPrefix
 	return nil
 }
 
@@ -220,15 +220,15 @@ func (f *flags) readIAM() error {
 	if f.iamJSON == "" {
 		return nil
 	}
-	made := &f.cluster.IAM
-	if err := readJSON("iam-json", f.iamJSON, made); err != nil {
+	output := &f.cluster.IAM
+	if err := readJSON("iam-json", f.iamJSON, output); err != nil {
 		return err
 	}
-	if made.InfraID != f.network.InfraID {
-		return fmt.Errorf("--iam-json is of infra ID %s, and --infra-json of %s", made.InfraID, f.network.InfraID)
+	if output.InfraID != f.network.InfraID {
+		return fmt.Errorf("--iam-json is of infra ID %s, and --infra-json of %s", output.InfraID, f.network.InfraID)
 	}
-	if key := f.roles.KMSKeyARN; key != "" && key != made.KMSKeyARN {
-		return fmt.Errorf("--kms-key-arn is %s, and the roles of --iam-json are for %q", key, made.KMSKeyARN)
+	if key := f.roles.KMSKeyARN; key != "" && key != output.KMSKeyARN {
+		return fmt.Errorf("--kms-key-arn is %s, and the roles of --iam-json are for %q", key, output.KMSKeyARN)
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg
 	options := operation.Options{Plan: true, Verbose: o.Verbose, Output: "text", Session: o.Session}
 	changes := false
 	// The ids of a network that does not exist yet are not part of any plan.
-	made := clustermanifests.ExampleInfra(o.exampleNetwork())
+	example := clustermanifests.ExampleInfra(o.exampleNetwork())
 	if o.infraJSON != "" {
-		made = o.cluster.Infra
+		example = o.cluster.Infra
 	} else {
 		existing, err := infra.Ensure(ctx, env, options, o.vpcOwner, cfg, o.network)
 		switch {
@@ -33,11 +33,11 @@ func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg
 		case err != nil:
 			return err
 		default:
-			made = existing
+			example = existing
 		}
 	}
 	if o.iamJSON == "" {
-		o.roles.Inputs = inputs(made)
+		o.roles.Inputs = inputs(example)
 		_, err := iam.Ensure(ctx, env, options, o.vpcOwner, cfg, o.roles)
 		if err != nil && !errors.Is(err, operation.ErrChanges) {
 			return err
@@ -45,7 +45,7 @@ func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg
 		changes = changes || err != nil
 		o.cluster.IAM = clusteriam.NewOutput(o.roles)
 	}
-	o.cluster.Infra = made
+	o.cluster.Infra = example
 	for _, obj := range o.cluster.Objects() {
 		found := obj.DeepCopyObject().(client.Object)
 		err := m.Get(ctx, client.ObjectKeyFromObject(obj), found)

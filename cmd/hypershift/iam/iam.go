@@ -87,11 +87,11 @@ func (o options) create(ctx context.Context, env operation.Environment) error {
 	if err := operation.Check(s.Validate()); err != nil {
 		return err
 	}
-	made, err := Ensure(ctx, env, o.Options, o.vpcOwner, cfg, s)
+	output, err := Ensure(ctx, env, o.Options, o.vpcOwner, cfg, s)
 	if err != nil || o.Plan {
 		return err
 	}
-	return operation.Result(env, o.outputFile, made)
+	return operation.Result(env, o.outputFile, output)
 }
 
 // complete returns the spec with the fields that several flags determine. Without an issuer in the flags, it has none.
@@ -174,16 +174,16 @@ func (o *options) readInfra() error {
 	if err != nil {
 		return &operation.UsageError{Err: fmt.Errorf("reading --infra-json: %w", err)}
 	}
-	var made infra.Output
-	if err := json.Unmarshal(text, &made); err != nil {
+	var output infra.Output
+	if err := json.Unmarshal(text, &output); err != nil {
 		return &operation.UsageError{Err: fmt.Errorf("reading --infra-json: %w", err)}
 	}
-	if o.spec.InfraID = cmp.Or(o.spec.InfraID, made.InfraID); o.spec.InfraID != made.InfraID {
-		return &operation.UsageError{Err: fmt.Errorf("--infra-json is of infra ID %s, not %s", made.InfraID, o.spec.InfraID)}
+	if o.spec.InfraID = cmp.Or(o.spec.InfraID, output.InfraID); o.spec.InfraID != output.InfraID {
+		return &operation.UsageError{Err: fmt.Errorf("--infra-json is of infra ID %s, not %s", output.InfraID, o.spec.InfraID)}
 	}
-	o.vpc, o.publicZone = cmp.Or(o.vpc, made.VPCID), cmp.Or(o.publicZone, made.PublicZoneID)
-	o.privateZone, o.localZone = cmp.Or(o.privateZone, made.PrivateZoneID), cmp.Or(o.localZone, made.LocalZoneID)
-	o.Region = cmp.Or(o.Region, made.Region)
+	o.vpc, o.publicZone = cmp.Or(o.vpc, output.VPCID), cmp.Or(o.publicZone, output.PublicZoneID)
+	o.privateZone, o.localZone = cmp.Or(o.privateZone, output.PrivateZoneID), cmp.Or(o.localZone, output.LocalZoneID)
+	o.Region = cmp.Or(o.Region, output.Region)
 	return nil
 }
 

@@ -137,11 +137,11 @@ func create(ctx context.Context, env operation.Environment, o operation.Options,
 	if err := operation.Check(spec.Validate()); err != nil {
 		return err
 	}
-	made, err := Ensure(ctx, env, o, v, cfg, spec)
+	output, err := Ensure(ctx, env, o, v, cfg, spec)
 	if err != nil || o.Plan {
 		return err
 	}
-	return operation.Result(env, outputFile, made)
+	return operation.Result(env, outputFile, output)
 }
 
 // Ensure creates the infrastructure of a valid spec, or repairs it, and returns its ids. With --plan it only prints the plan.
@@ -188,9 +188,9 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 	if err != nil {
 		return infra.Output{}, err
 	}
-	made := infra.NewOutput(spec, plan.ID)
-	made.ProxyCA = cloud.ProxyCA()
-	return made, nil
+	output := infra.NewOutput(spec, plan.ID)
+	output.ProxyCA = cloud.ProxyCA()
+	return output, nil
 }
 
 // scope identifies the subject of a state. A name that is empty in the command is not compared.

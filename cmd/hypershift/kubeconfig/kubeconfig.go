@@ -101,7 +101,7 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	if err != nil {
 		return err
 	}
-	made, err := o.kubeconfig(ctx, env, c, config, hc)
+	generated, err := o.kubeconfig(ctx, env, c, config, hc)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 		if hc.Spec.Platform.AWS != nil && hc.Spec.Platform.AWS.EndpointAccess == hyperv1.Private {
 			fmt.Fprintln(env.Err, "the cluster is private: this kubeconfig works in its VPC only. Elsewhere, use --port-forward")
 		}
-		return o.write(env, made)
+		return o.write(env, generated)
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
 	if err != nil {
@@ -117,10 +117,10 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	}
 	defer listener.Close()
 	port := listener.Addr().(*net.TCPAddr).Port
-	if err := clusteraccess.Forwarded(made, port); err != nil {
+	if err := clusteraccess.Forwarded(generated, port); err != nil {
 		return err
 	}
-	if err := o.write(env, made); err != nil {
+	if err := o.write(env, generated); err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Err, "forwarding 127.0.0.1:%d to the API server of %s until interrupted\n", port, o.Key())
@@ -132,18 +132,18 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 // kubeconfig returns the kubeconfig of one hosted cluster.
 func (o *options) kubeconfig(ctx context.Context, env operation.Environment, c client.Client, config *rest.Config, hc *hyperv1.HostedCluster) (*clientcmdapi.Config, error) {
 	if o.role == "" {
-		made, err := clusteraccess.Kubeconfig(ctx, c, hc)
+		generated, err := clusteraccess.Kubeconfig(ctx, c, hc)
 		if apierrors.IsForbidden(err) {
 			return nil, fmt.Errorf("%w: with --role viewer, no permission for Secrets is needed", err)
 		}
-		return made, err
+		return generated, err
 	}
-	made, until, err := clusteraccess.Request(ctx, config, client.ObjectKeyFromObject(hc), roles[o.role], o.expiration)
+	generated, until, err := clusteraccess.Request(ctx, config, client.ObjectKeyFromObject(hc), roles[o.role], o.expiration)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(env.Err, "the kubeconfig is valid until %s\n", until.UTC().Format(time.RFC3339))
-	return made, nil
+	return generated, nil
 }
 
 // all returns the kubeconfigs of all hosted clusters in one.
@@ -154,7 +154,7 @@ func (o *options) all(ctx context.Context, env operation.Environment, c client.C
 	}
 	all := clientcmdapi.NewConfig()
 	for i := range list.Items {
-		made, err := clusteraccess.Kubeconfig(ctx, c, &list.Items[i])
+		generated, err := clusteraccess.Kubeconfig(ctx, c, &list.Items[i])
 		if errors.Is(err, clusteraccess.ErrNoKubeconfig) {
 			fmt.Fprintf(env.Err, "left out: %v\n", err)
 			continue
@@ -162,8 +162,8 @@ func (o *options) all(ctx context.Context, env operation.Environment, c client.C
 		if err != nil {
 			return nil, err
 		}
-		name := made.CurrentContext
-		all.Clusters[name], all.Contexts[name], all.AuthInfos[name+"-admin"] = made.Clusters[name], made.Contexts[name], made.AuthInfos[name+"-admin"]
+		name := generated.CurrentContext
+		all.Clusters[name], all.Contexts[name], all.AuthInfos[name+"-admin"] = generated.Clusters[name], generated.Contexts[name], generated.AuthInfos[name+"-admin"]
 	}
 	if len(all.Contexts) == 0 {
 		return nil, errors.New("no HostedCluster has a kubeconfig")

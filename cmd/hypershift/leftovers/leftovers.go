@@ -126,7 +126,7 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 		}
 		return operation.ErrRemaining
 	}
-	var left error
+	var remaining error
 	for _, a := range accounts {
 		fmt.Fprintf(env.Err, "account %s:\n", a.caller.Account)
 		err := o.Destroy(ctx, env, o.infraID+"-leftovers-"+a.caller.Account, map[string]string{"account": a.caller.Account, "region": a.cfg.Region, "infra ID": o.infraID},
@@ -134,9 +134,9 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 		if err != nil && !errors.Is(err, operation.ErrRemaining) {
 			return err
 		}
-		left = errors.Join(left, err)
+		remaining = errors.Join(remaining, err)
 	}
-	return left
+	return remaining
 }
 
 // Report prints the remaining resources of a cluster in the account of the session, and in the accounts of a shared VPC and of the role if

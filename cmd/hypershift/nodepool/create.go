@@ -138,20 +138,20 @@ func (o *createOptions) complete(ctx context.Context, env operation.Environment,
 	if platform == nil {
 		return pool, &operation.UsageError{Err: fmt.Errorf("HostedCluster %s/%s is not on AWS", o.Namespace, o.Cluster)}
 	}
-	made, err := o.readInfra(hc)
+	output, err := o.readInfra(hc)
 	if err != nil {
 		return pool, err
 	}
-	if len(pool.SecurityGroups) == 0 && made.SecurityGroupID != "" {
-		pool.SecurityGroups = []string{made.SecurityGroupID}
+	if len(pool.SecurityGroups) == 0 && output.SecurityGroupID != "" {
+		pool.SecurityGroups = []string{output.SecurityGroupID}
 	}
 	switch config := platform.CloudProviderConfig; {
 	case o.zone != "" && o.infraJSON != "":
-		i := slices.IndexFunc(made.Zones, func(z infra.OutputZone) bool { return z.Name == o.zone })
+		i := slices.IndexFunc(output.Zones, func(z infra.OutputZone) bool { return z.Name == o.zone })
 		if i < 0 {
 			return pool, &operation.UsageError{Err: fmt.Errorf("--infra-json has no subnet in zone %s", o.zone)}
 		}
-		pool.SubnetID = made.Zones[i].SubnetID
+		pool.SubnetID = output.Zones[i].SubnetID
 	case o.zone != "":
 		o.Region = platform.Region
 		cfg, err := o.Config(ctx, env)
@@ -173,21 +173,21 @@ func (o *createOptions) complete(ctx context.Context, env operation.Environment,
 }
 
 // readInfra reads the file of --infra-json, if there is one.
-func (o *createOptions) readInfra(hc *hyperv1.HostedCluster) (made infra.Output, _ error) {
+func (o *createOptions) readInfra(hc *hyperv1.HostedCluster) (output infra.Output, _ error) {
 	if o.infraJSON == "" {
-		return made, nil
+		return output, nil
 	}
 	text, err := os.ReadFile(o.infraJSON)
 	if err == nil {
-		err = json.Unmarshal(text, &made)
+		err = json.Unmarshal(text, &output)
 	}
 	if err != nil {
-		return made, &operation.UsageError{Err: fmt.Errorf("reading --infra-json: %w", err)}
+		return output, &operation.UsageError{Err: fmt.Errorf("reading --infra-json: %w", err)}
 	}
-	if made.InfraID != hc.Spec.InfraID {
-		return made, &operation.UsageError{Err: fmt.Errorf("--infra-json is of infra ID %s, and HostedCluster %s/%s has %s", made.InfraID, o.Namespace, o.Cluster, hc.Spec.InfraID)}
+	if output.InfraID != hc.Spec.InfraID {
+		return output, &operation.UsageError{Err: fmt.Errorf("--infra-json is of infra ID %s, and HostedCluster %s/%s has %s", output.InfraID, o.Namespace, o.Cluster, hc.Spec.InfraID)}
 	}
-	return made, nil
+	return output, nil
 }
 
 func (o *createOptions) print(env operation.Environment, np *hyperv1.NodePool) error {

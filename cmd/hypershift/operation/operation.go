@@ -264,11 +264,11 @@ func (o *Options) Destroy(ctx context.Context, env Environment, name string, sco
 		if finding, err = discover(ctx); err != nil {
 			return fmt.Errorf("looking for what is left: %w", err)
 		}
-		if left := finding.Graph.Nodes(); len(left) > 0 {
-			for _, n := range left {
+		if remaining := finding.Graph.Nodes(); len(remaining) > 0 {
+			for _, n := range remaining {
 				fmt.Fprintf(env.Err, "left: %s %s\n", n.Kind, n.ID)
 			}
-			return fmt.Errorf("%d resources that were deleted are still there; run the same command again", len(left))
+			return fmt.Errorf("%d resources that were deleted are still there; run the same command again", len(remaining))
 		}
 		printRemaining(env, finding.Remaining)
 	}

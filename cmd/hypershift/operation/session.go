@@ -54,10 +54,10 @@ func (v *VPCOwner) Flags(c *cobra.Command) {
 // Given is true if the VPC is shared.
 func (v *VPCOwner) Given() bool { return *v != VPCOwner{} }
 
-// Account returns the account of the VPC, or "" if the VPC is not shared. It fails if that is the cluster's account. own is the cluster's
-// session.
-func (v *VPCOwner) Account(ctx context.Context, env Environment, s Session, own aws.Config, cluster string) (string, error) {
-	cfg, shared, err := v.Config(ctx, env, s, own)
+// Account returns the account of the VPC, or "" if the VPC is not shared. It fails if that is the cluster's account. clusterConfig is the
+// cluster's session.
+func (v *VPCOwner) Account(ctx context.Context, env Environment, s Session, clusterConfig aws.Config, cluster string) (string, error) {
+	cfg, shared, err := v.Config(ctx, env, s, clusterConfig)
 	if err != nil || !shared {
 		return "", err
 	}
@@ -76,20 +76,20 @@ func CheckAccounts(owner awsgraph.Caller, cluster string) error {
 	return &UsageError{Err: fmt.Errorf("%s is in account %s, which is that of the cluster: without a shared VPC, remove --vpc-owner-role-arn and --vpc-owner-aws-creds", owner.ARN, cluster)}
 }
 
-// Config returns a session in the account of the VPC: own, if the VPC is not shared.
-func (v *VPCOwner) Config(ctx context.Context, env Environment, s Session, own aws.Config) (_ aws.Config, shared bool, _ error) {
+// Config returns a session in the account of the VPC: clusterConfig, if the VPC is not shared.
+func (v *VPCOwner) Config(ctx context.Context, env Environment, s Session, clusterConfig aws.Config) (_ aws.Config, shared bool, _ error) {
 	switch {
 	case v.RoleARN != "":
 		s.RoleARN = v.RoleARN
 	case v.AWSCreds != "":
 		s.RoleARN = ""
 	default:
-		return own, false, nil
+		return clusterConfig, false, nil
 	}
 	if v.AWSCreds != "" {
 		s.STSCreds, s.SecretCreds, s.AWSCreds = "", "", v.AWSCreds
 	}
-	s.Region = own.Region
+	s.Region = clusterConfig.Region
 	cfg, err := s.Config(ctx, env)
 	return cfg, true, err
 }

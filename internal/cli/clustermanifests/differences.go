@@ -20,7 +20,7 @@ var examples = []string{exampleAccount, exampleVPC, exampleSubnet, exampleGroup,
 // It ignores fields that only the existing object has, values that are not known before AWS has chosen them, and the labels and types of
 // Secrets and ConfigMaps. The values of Secrets are not part of the result.
 func Differences(existing, desired client.Object) ([]string, error) {
-	was, err := comparable(existing)
+	current, err := comparable(existing)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func Differences(existing, desired client.Object) ([]string, error) {
 		return nil, err
 	}
 	_, isSecret := desired.(*corev1.Secret)
-	return differences("", was, want, isSecret), nil
+	return differences("", current, want, isSecret), nil
 }
 
 // comparable returns the fields of an object that count.

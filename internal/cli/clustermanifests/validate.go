@@ -134,7 +134,7 @@ const (
 // ExampleInfra returns the infrastructure of a spec with ids in place of those that AWS will choose, for checks before anything
 // exists.
 func ExampleInfra(s infra.Spec) infra.Output {
-	made := infra.NewOutput(s, func(node string) string {
+	output := infra.NewOutput(s, func(node string) string {
 		switch node {
 		case infra.VPC:
 			return exampleVPC
@@ -146,9 +146,9 @@ func ExampleInfra(s infra.Spec) infra.Output {
 		return exampleSubnet
 	})
 	if s.SecureProxy {
-		made.ProxyCA = exampleCA
+		output.ProxyCA = exampleCA
 	}
-	return made
+	return output
 }
 
 // ExampleIAM completes a spec with ids in place of those that AWS will choose.

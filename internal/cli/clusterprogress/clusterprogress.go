@@ -143,13 +143,13 @@ func state(c *metav1.Condition) (done bool, text string) {
 }
 
 // Deletion returns the waits of a cluster's deletion. It is done when only our finalizer remains. hc is nil after it is deleted.
-func Deletion(hc *hyperv1.HostedCluster, pools []hyperv1.NodePool, ours string) Progress {
+func Deletion(hc *hyperv1.HostedCluster, pools []hyperv1.NodePool, finalizer string) Progress {
 	if hc == nil {
 		return Progress{Done: true}
 	}
 	var others []string
 	for _, f := range hc.Finalizers {
-		if f != ours {
+		if f != finalizer {
 			others = append(others, f)
 		}
 	}

@@ -354,8 +354,8 @@ func (f *Facts) oidcDocuments() Result {
 			broken = append(broken, key+": "+c.Message)
 			continue
 		}
-		err, asked := f.Documents[documentURL(hc.Spec.IssuerURL)]
-		if !asked {
+		err, checked := f.Documents[documentURL(hc.Spec.IssuerURL)]
+		if !checked {
 			continue
 		}
 		if count++; err != nil {

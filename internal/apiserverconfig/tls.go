@@ -40,13 +40,13 @@ func tlsProfile(p *configv1.TLSSecurityProfile) (configv1.TLSProfileSpec, error)
 // cipherSuites returns the Go names of the ciphers that Go supports for TLS 1.2 and older. The ciphers of TLS 1.3 cannot
 // be configured.
 func cipherSuites(openssl []string) []string {
-	known := map[string]bool{}
+	supported := map[string]bool{}
 	for _, suite := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
-		known[suite.Name] = suite.SupportedVersions[0] < tls.VersionTLS13
+		supported[suite.Name] = suite.SupportedVersions[0] < tls.VersionTLS13
 	}
 	var suites []string
 	for _, name := range openssl {
-		if suite := goName(name); known[suite] && !slices.Contains(suites, suite) {
+		if suite := goName(name); supported[suite] && !slices.Contains(suites, suite) {
 			suites = append(suites, suite)
 		}
 	}

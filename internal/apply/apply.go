@@ -95,8 +95,8 @@ func (a *Applier) ApplyEach(ctx context.Context, set Set, objs ...client.Object)
 	if err != nil {
 		return written, false, err
 	}
-	gone, err := a.prune(ctx, set, wanted)
-	return written, len(gone) > 0, err
+	deleted, err := a.prune(ctx, set, wanted)
+	return written, len(deleted) > 0, err
 }
 
 // A cache usually contains a written object after milliseconds. Await does not wait longer for a slower one.
@@ -207,10 +207,10 @@ func (e *ForeignError) Error() string {
 // would delete it.
 func (a *Applier) checkOwned(live client.Object, want *unstructured.Unstructured) error {
 	inventory := live.GetLabels()[InventoryLabel]
-	was, is := metav1.GetControllerOf(live), metav1.GetControllerOf(want)
+	current, desired := metav1.GetControllerOf(live), metav1.GetControllerOf(want)
 	switch {
-	case was != nil && is != nil && was.UID != is.UID:
-		inventory = was.Kind + " " + was.Name
+	case current != nil && desired != nil && current.UID != desired.UID:
+		inventory = current.Kind + " " + current.Name
 	case inventory == want.GetLabels()[InventoryLabel]:
 		return nil
 	case inventory == "":

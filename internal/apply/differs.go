@@ -57,14 +57,14 @@ func (c *comparisons) has(id objectID, same comparison) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endPeriod()
-	last, known := c.recent[key]
-	if !known {
-		if last, known = c.earlier[key]; known {
+	last, exists := c.recent[key]
+	if !exists {
+		if last, exists = c.earlier[key]; exists {
 			c.recent[key] = last
 			delete(c.earlier, key)
 		}
 	}
-	return known && last == same
+	return exists && last == same
 }
 
 // add replaces the last comparison of the object.

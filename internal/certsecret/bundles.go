@@ -28,9 +28,9 @@ func ExpandBundles(configMaps map[string]*corev1.ConfigMap) {
 	}
 	for _, name := range bundles {
 		if text, ok := shared.Data[Key(name, pki.TrustKey)]; ok {
-			own := &corev1.ConfigMap{ObjectMeta: shared.ObjectMeta, Data: map[string]string{pki.TrustKey: text}}
-			own.Name = name
-			configMaps[name] = own
+			bundle := &corev1.ConfigMap{ObjectMeta: shared.ObjectMeta, Data: map[string]string{pki.TrustKey: text}}
+			bundle.Name = name
+			configMaps[name] = bundle
 		}
 	}
 }

@@ -88,11 +88,11 @@ func Put(shared map[string][]byte, name string, data map[string][]byte) {
 func Part(shared map[string][]byte, name string) map[string][]byte {
 	var part map[string][]byte
 	for key, value := range shared {
-		if own, ok := strings.CutPrefix(key, Key(name, "")); ok {
+		if partKey, ok := strings.CutPrefix(key, Key(name, "")); ok {
 			if part == nil {
 				part = map[string][]byte{}
 			}
-			part[own] = value
+			part[partKey] = value
 		}
 	}
 	return part
@@ -120,9 +120,9 @@ func Expand(secrets map[string]*corev1.Secret) {
 			continue
 		}
 		if part := Part(s.Data, name); part != nil {
-			own := &corev1.Secret{ObjectMeta: s.ObjectMeta, Type: s.Type, Data: part}
-			own.Name = name
-			secrets[name] = own
+			expanded := &corev1.Secret{ObjectMeta: s.ObjectMeta, Type: s.Type, Data: part}
+			expanded.Name = name
+			secrets[name] = expanded
 		}
 	}
 }

@@ -220,20 +220,20 @@ func (c Component[T]) decode(file string) (client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, ok := decoded.Load(string(text))
+	cached, ok := decoded.Load(string(text))
 	if !ok {
-		known, _, err = assets.Decode(text, nil, nil)
+		cached, _, err = assets.Decode(text, nil, nil)
 		if runtime.IsNotRegisteredError(err) {
-			known, err = decodeUntyped(text)
+			cached, err = decodeUntyped(text)
 		}
 		if err != nil {
 			return nil, err
 		}
-		decoded.Store(string(text), known)
+		decoded.Store(string(text), cached)
 	}
-	obj, ok := known.(runtime.Object).DeepCopyObject().(client.Object)
+	obj, ok := cached.(runtime.Object).DeepCopyObject().(client.Object)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no object", known)
+		return nil, fmt.Errorf("a %T is no object", cached)
 	}
 	return obj, nil
 }

@@ -19,12 +19,12 @@ import (
 const lastGrace = 1
 
 // Delete deletes all components at once, and reports whether the last pod is gone.
-func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (gone bool, err error) {
+func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (deleted bool, err error) {
 	list := &hyperv1.ControlPlaneComponentList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(hcp.Namespace)); err != nil {
 		return false, fmt.Errorf("listing components: %w", err)
 	}
-	gone = true
+	deleted = true
 	for _, c := range list.Items {
 		podsGone, err := r.end(ctx, hcp.Namespace, c.Name)
 		if err != nil {
@@ -34,9 +34,9 @@ func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (g
 		if err != nil {
 			return false, fmt.Errorf("deleting component %s: %w", c.Name, err)
 		}
-		gone = gone && podsGone && objectsGone
+		deleted = deleted && podsGone && objectsGone
 	}
-	if !gone {
+	if !deleted {
 		return false, nil
 	}
 	return r.apply.Delete(ctx, statuses(hcp))
@@ -45,7 +45,7 @@ func (r *Runner) Delete(ctx context.Context, hcp *hyperv1.HostedControlPlane) (g
 // end deletes the pods of a component without grace period, and their volume claims. The grace period has to be set when they are deleted: the kubelet
 // ignores later changes. Therefore the controllers that would delete or recreate the pods are deleted first, and their pods
 // orphaned.
-func (r *Runner) end(ctx context.Context, namespace, component string) (gone bool, err error) {
+func (r *Runner) end(ctx context.Context, namespace, component string) (deleted bool, err error) {
 	inComponent := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{ComponentLabel: component}}
 	for _, makers := range []struct {
 		client.Reader

@@ -50,13 +50,13 @@ func (s *Shared) share(v reflect.Value) uint64 {
 		return hash
 	}
 	place := &s.places[hash%size]
-	if known := place.Load(); known != nil && known.hash == hash && known.value.Type() == v.Type() && reflect.DeepEqual(known.value.Interface(), v.Interface()) {
-		v.Set(known.value)
+	if cached := place.Load(); cached != nil && cached.hash == hash && cached.value.Type() == v.Type() && reflect.DeepEqual(cached.value.Interface(), v.Interface()) {
+		v.Set(cached.value)
 		return hash
 	}
-	own := reflect.New(v.Type()).Elem() // v itself would keep the object that contains it in memory
-	own.Set(v)
-	place.Store(&seen{hash: hash, value: own})
+	copied := reflect.New(v.Type()).Elem() // v itself would keep the object that contains it in memory
+	copied.Set(v)
+	place.Store(&seen{hash: hash, value: copied})
 	return hash
 }
 

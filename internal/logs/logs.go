@@ -40,7 +40,7 @@ func (o *Options) Bind(fs *flag.FlagSet) {
 func choose[T any](into *string, otherwise string, values map[string]T) func(string) error {
 	*into = otherwise
 	return func(value string) error {
-		if _, known := values[value]; !known {
+		if _, exists := values[value]; !exists {
 			return fmt.Errorf("use one of %s", strings.Join(slices.Sorted(maps.Keys(values)), ", "))
 		}
 		*into = value

@@ -30,7 +30,7 @@ type Timing struct {
 // AuthorityTerms are the terms of authorities themselves, which must outlive their certificates.
 var AuthorityTerms = Terms{Validity: authorityLife, Renewal: 1.0 / 3}
 
-// Advance takes the next step of a rotation if it is time for it. A rotation starts with a new value of asked, or when the current
+// Advance takes the next step of a rotation if it is time for it. A rotation starts with a new value of requested, or when the current
 // authority is old. rolledOut is true when all programs use the current state of the signer.
 //
 //	            Introduced           Switched              Finished
@@ -40,7 +40,7 @@ var AuthorityTerms = Terms{Validity: authorityLife, Renewal: 1.0 / 3}
 //
 // A rotation that is requested while old certificates only have to expire starts at once. A rotation that is requested during
 // another step waits.
-func (s *Signer) Advance(name, asked string, rolledOut bool, timing Timing, now time.Time) (Turn, error) {
+func (s *Signer) Advance(name, requested string, rolledOut bool, timing Timing, now time.Time) (Turn, error) {
 	propagated := rolledOut && !now.Before(s.Since.Add(timing.Propagation))
 	switch {
 	case s.Next != nil && propagated:
@@ -52,20 +52,20 @@ func (s *Signer) Advance(name, asked string, rolledOut bool, timing Timing, now 
 	case len(s.Old) > 0 && propagated && !now.Before(s.gone(timing.Lives)):
 		s.Old = nil
 		return Finished, nil
-	case len(s.Old) > 0 && !propagated, !s.wants(asked, now):
+	case len(s.Old) > 0 && !propagated, !s.wants(requested, now):
 		return NoTurn, nil
 	}
 	next, err := NewAuthority(name, now)
 	if err != nil {
 		return NoTurn, err
 	}
-	s.Next, s.Asked, s.Since = next, asked, now
+	s.Next, s.Asked, s.Since = next, requested, now
 	return Introduced, nil
 }
 
 // wants reports whether it is time for another authority.
-func (s *Signer) wants(asked string, now time.Time) bool {
-	return asked != "" && asked != s.Asked || !AuthorityTerms.due(s.Current.Certificate).After(now)
+func (s *Signer) wants(requested string, now time.Time) bool {
+	return requested != "" && requested != s.Asked || !AuthorityTerms.due(s.Current.Certificate).After(now)
 }
 
 // Rotating reports whether a change is still being propagated.
@@ -73,14 +73,14 @@ func (s *Signer) Rotating() bool { return s.Next != nil || len(s.Old) > 0 }
 
 // Due returns the next time at which Advance may have something to do without another event.
 func (s *Signer) Due(timing Timing, now time.Time) time.Time {
-	propagated, gone := s.Since.Add(timing.Propagation), s.gone(timing.Lives)
+	propagated, expiry := s.Since.Add(timing.Propagation), s.gone(timing.Lives)
 	switch {
 	case !s.Rotating():
 		return AuthorityTerms.due(s.Current.Certificate)
 	case propagated.After(now):
 		return propagated
-	case s.Next == nil && gone.After(now):
-		return gone
+	case s.Next == nil && expiry.After(now):
+		return expiry
 	}
 	return now.Add(timing.Propagation) // no event may report that all is rolled out
 }

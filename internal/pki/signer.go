@@ -50,12 +50,12 @@ type rotation struct {
 }
 
 // NewSigner creates a signer. It also trusts old, the remaining authorities of a former signer.
-func NewSigner(name, asked string, now time.Time, old ...*x509.Certificate) (*Signer, error) {
+func NewSigner(name, requested string, now time.Time, old ...*x509.Certificate) (*Signer, error) {
 	authority, err := NewAuthority(name, now)
 	if err != nil {
 		return nil, err
 	}
-	return &Signer{Current: authority, Old: old, Asked: asked, Since: now, Retired: now}, nil
+	return &Signer{Current: authority, Old: old, Asked: requested, Since: now, Retired: now}, nil
 }
 
 // A LostKeyError is returned for a signer without its key, so that it can never sign again.
@@ -148,11 +148,11 @@ func (s *Signer) rotation() rotation {
 // Limit records the validity of certificates that other programs sign with its key from now on. Earlier ones may live for the
 // validity that was recorded before, or for unlimited if none was.
 func (s *Signer) Limit(lives, unlimited time.Duration, now time.Time) {
-	was := s.Lives
-	if was == 0 {
-		was = unlimited
+	previous := s.Lives
+	if previous == 0 {
+		previous = unlimited
 	}
-	if end := now.Add(was); was > lives && end.After(s.Outlived) {
+	if end := now.Add(previous); previous > lives && end.After(s.Outlived) {
 		s.Outlived = end
 	}
 	s.Lives = lives
@@ -160,8 +160,8 @@ func (s *Signer) Limit(lives, unlimited time.Duration, now time.Time) {
 
 // gone returns when all certificates of the old authorities have expired.
 func (s *Signer) gone(lives time.Duration) time.Time {
-	if gone := s.Retired.Add(lives); gone.After(s.Outlived) {
-		return gone
+	if expiry := s.Retired.Add(lives); expiry.After(s.Outlived) {
+		return expiry
 	}
 	return s.Outlived
 }

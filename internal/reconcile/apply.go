@@ -82,14 +82,14 @@ func merge(status map[string]any, part json.RawMessage) error {
 		return fmt.Errorf("status is not a JSON object: %w", err)
 	}
 	for name, value := range fields {
-		was, taken := status[name]
+		previous, taken := status[name]
 		conditions, ok := value.([]any)
 		switch {
 		case value == nil: // the same as a field that is left out
 		case !taken:
 			status[name] = value
 		case name == "conditions" && ok:
-			status[name] = append(was.([]any), conditions...)
+			status[name] = append(previous.([]any), conditions...)
 		default:
 			return fmt.Errorf("two controllers write the field %s of one status", name)
 		}

@@ -57,8 +57,8 @@ func (c *Conditions) Set(conditionType string, status metav1.ConditionStatus, re
 // Put sets a condition with its own observed generation.
 func (c *Conditions) Put(condition metav1.Condition) {
 	SetCondition(&c.list, condition, c.now)
-	if was := c.Before(condition.Type); was != nil && was.Status == condition.Status {
-		c.Get(condition.Type).LastTransitionTime = was.LastTransitionTime
+	if previous := c.Before(condition.Type); previous != nil && previous.Status == condition.Status {
+		c.Get(condition.Type).LastTransitionTime = previous.LastTransitionTime
 	}
 }
 
@@ -72,8 +72,8 @@ func (c *Conditions) Remove(conditionTypes ...string) {
 // Restore sets the conditions of those types to their first values.
 func (c *Conditions) Restore(conditionTypes ...string) {
 	for _, t := range conditionTypes {
-		if was := c.Before(t); was != nil {
-			c.Put(*was)
+		if previous := c.Before(t); previous != nil {
+			c.Put(*previous)
 		} else {
 			c.Remove(t)
 		}
@@ -117,9 +117,9 @@ func (c *Conditions) Summarize(conditionType string, report Report, classify Cla
 }
 
 func (c *Conditions) outcome(o Outcome, classify Classifier) {
-	was := c.Get(o.Condition)
+	previous := c.Get(o.Condition)
 	if o.Stopper != nil {
-		if was == nil || !classify.inconclusive(o.Stopper.Err) {
+		if previous == nil || !classify.inconclusive(o.Stopper.Err) {
 			c.Set(o.Condition, metav1.ConditionUnknown, WaitingFor, "waiting for "+o.Stopper.Step+classify.unreported(o.Stopper))
 		}
 		return
@@ -130,7 +130,7 @@ func (c *Conditions) outcome(o Outcome, classify Classifier) {
 	}
 	status := metav1.ConditionFalse
 	if classify.inconclusive(o.Err) {
-		if was != nil && was.Status == metav1.ConditionTrue {
+		if previous != nil && previous.Status == metav1.ConditionTrue {
 			return
 		}
 		status = metav1.ConditionUnknown

@@ -231,15 +231,15 @@ func (c *Controller[T, S]) ReconcileObject(ctx context.Context, obj T) (ctrl.Res
 	report := c.run(ctx, s)
 	c.report(s, obj, report)
 	_, failed := report.result(nil)
-	again, stored := c.save(ctx, s, writer, failed != nil)
-	if stored == nil && again == 0 && c.Written != nil {
+	requeueAfter, stored := c.save(ctx, s, writer, failed != nil)
+	if stored == nil && requeueAfter == 0 && c.Written != nil {
 		c.Written(s)
 	}
 	res, err := report.result(stored)
 	if err != nil {
 		return res, err
 	}
-	res.RequeueAfter = sooner(res.RequeueAfter, again)
+	res.RequeueAfter = sooner(res.RequeueAfter, requeueAfter)
 	return c.requeue(s, res), nil
 }
 
@@ -269,7 +269,7 @@ func (c *Controller[T, S]) report(s S, obj T, report Report) {
 }
 
 // save stores the status. If that waits, it returns when to reconcile again.
-func (c *Controller[T, S]) save(ctx context.Context, s S, writer *Writer[T], urgent bool) (again time.Duration, err error) {
+func (c *Controller[T, S]) save(ctx context.Context, s S, writer *Writer[T], urgent bool) (requeueAfter time.Duration, err error) {
 	switch {
 	case c.Save != nil:
 		return 0, c.Save(ctx, s)
@@ -306,16 +306,16 @@ func (c *Controller[T, S]) fields(obj T) any {
 		}
 	}
 	delete(part, "conditions")
-	var ours []metav1.Condition
+	var owned []metav1.Condition
 	if holder, ok := any(obj).(conditioned); ok {
 		for _, t := range c.Conditions {
 			if condition := meta.FindStatusCondition(holder.GetConditions(), t); condition != nil {
-				ours = append(ours, *condition)
+				owned = append(owned, *condition)
 			}
 		}
 	}
-	if ours != nil {
-		part["conditions"] = ours
+	if owned != nil {
+		part["conditions"] = owned
 	}
 	return part
 }

@@ -43,8 +43,8 @@ func (s *Store[T]) derivedTurns(obj T) bool {
 	}
 	conditions := s.derive(obj, conditionsOf(obj))
 	return slices.ContainsFunc(s.derived.types, func(t string) bool {
-		was := conditions.Before(t)
-		return conditions.IsTrue(t) != (was != nil && was.Status == metav1.ConditionTrue)
+		previous := conditions.Before(t)
+		return conditions.IsTrue(t) != (previous != nil && previous.Status == metav1.ConditionTrue)
 	})
 }
 

@@ -36,12 +36,12 @@ func (s *Store[T]) postpone(c *change[T]) time.Duration {
 	} else if len(s.parts) > 1 {
 		at = c.obj.GetCreationTimestamp().Time // the first controller to report waits for the others
 	}
-	left := c.part.spacing - s.clock.Since(at)
-	if left <= 0 {
+	remaining := c.part.spacing - s.clock.Since(at)
+	if remaining <= 0 {
 		return 0
 	}
 	s.recentOf(key, at).postponed[c.part] = c
-	return left
+	return remaining
 }
 
 // recentOf returns the record of an object, which it creates if it does not exist. The caller
@@ -102,9 +102,9 @@ func (p *Part[T]) urgent(before, after []byte) bool {
 	if p.spacing == 0 {
 		return true
 	}
-	was, is := p.split(before), p.split(after)
-	return !bytes.Equal(was.others, is.others) || slices.ContainsFunc(p.prompt, func(t string) bool {
-		return meta.IsStatusConditionTrue(was.conditions, t) != meta.IsStatusConditionTrue(is.conditions, t)
+	previous, current := p.split(before), p.split(after)
+	return !bytes.Equal(previous.others, current.others) || slices.ContainsFunc(p.prompt, func(t string) bool {
+		return meta.IsStatusConditionTrue(previous.conditions, t) != meta.IsStatusConditionTrue(current.conditions, t)
 	})
 }
 

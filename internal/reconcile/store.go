@@ -335,16 +335,16 @@ func (s *Store[T]) newest(ctx context.Context, e *entry[T], batch []*change[T]) 
 	if err != nil {
 		return base, err
 	}
-	var known []T
+	var candidates []T
 	for _, c := range batch {
-		known = append(known, c.obj)
+		candidates = append(candidates, c.obj)
 	}
 	s.mu.Lock()
 	if e.latest != nil {
-		known = append(known, *e.latest)
+		candidates = append(candidates, *e.latest)
 	}
 	s.mu.Unlock()
-	for _, obj := range known {
+	for _, obj := range candidates {
 		if obj.GetUID() == base.GetUID() && compareVersions(obj, base) > 0 {
 			base = obj
 		}

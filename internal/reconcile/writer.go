@@ -49,7 +49,7 @@ func (w *Writer[T]) write(ctx context.Context, gather time.Duration) error {
 
 // writeAtEnd writes our part at the end of a reconcile. If the change can wait, and the
 // status was written a moment ago, it does not write and returns when to reconcile again.
-func (w *Writer[T]) writeAtEnd(ctx context.Context, urgent bool) (again time.Duration, err error) {
+func (w *Writer[T]) writeAtEnd(ctx context.Context, urgent bool) (requeueAfter time.Duration, err error) {
 	after, err := w.after()
 	if after == nil || err != nil {
 		return 0, err
@@ -57,8 +57,8 @@ func (w *Writer[T]) writeAtEnd(ctx context.Context, urgent bool) (again time.Dur
 	if !urgent && w.obj.GetDeletionTimestamp().IsZero() && !w.part.urgent(w.before, after) && !w.part.store.derivedTurns(w.obj) {
 		change := w.change(after)
 		change.left = true
-		if again := w.part.store.postpone(change); again > 0 {
-			return again, nil
+		if requeueAfter := w.part.store.postpone(change); requeueAfter > 0 {
+			return requeueAfter, nil
 		}
 	}
 	return 0, w.store(ctx, after, gathering)

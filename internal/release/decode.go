@@ -169,8 +169,8 @@ func decodeBootImages(text []byte) (map[hyperv1.Architecture]map[string]BootImag
 				regions[region] = image
 			}
 		}
-		if known, ok := machineArchitectures[machine]; ok && len(regions) > 0 {
-			images[known] = regions
+		if architecture, ok := machineArchitectures[machine]; ok && len(regions) > 0 {
+			images[architecture] = regions
 		}
 	}
 	return images, nil

@@ -12,8 +12,8 @@ import (
 // installation for the digest in an annotation. A tag that has moved since is ignored until it has been checked again.
 func For(hcp *hyperv1.HostedControlPlane, resolver Resolver) Resolver {
 	digests := map[string]string{hcp.Spec.ReleaseImage: hcp.Annotations[hyperv1.ReleaseDigestAnnotation]}
-	if own := ptr.Deref(hcp.Spec.ControlPlaneReleaseImage, ""); own != "" {
-		digests[own] = hcp.Annotations[hyperv1.ControlPlaneReleaseDigestAnnotation]
+	if image := ptr.Deref(hcp.Spec.ControlPlaneReleaseImage, ""); image != "" {
+		digests[image] = hcp.Annotations[hyperv1.ControlPlaneReleaseDigestAnnotation]
 	}
 	return &checked{digests: digests, resolver: From(hcp.Spec.ImageContentSources, resolver)}
 }

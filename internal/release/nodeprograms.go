@@ -36,8 +36,8 @@ func (r *Registry) nodeProgramsFrom(ctx context.Context, mirror, image string, a
 		return nil, explain(image, err)
 	}
 	key := programsKey{question: q.key, arch: arch}
-	if known, ok := r.programs.Get(key); ok {
-		return known.(*hyperv1.NodePrograms).DeepCopy(), nil
+	if cached, ok := r.programs.Get(key); ok {
+		return cached.(*hyperv1.NodePrograms).DeepCopy(), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Wait)
 	defer cancel()

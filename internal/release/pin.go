@@ -74,9 +74,9 @@ func (r *Registry) digestOf(ctx context.Context, q *question, image string) (str
 	if err != nil {
 		return "", err
 	}
-	there, err := remote.Head(ref, append(options(auth, r.Transport), remote.WithContext(ctx))...)
+	descriptor, err := remote.Head(ref, append(options(auth, r.Transport), remote.WithContext(ctx))...)
 	if err != nil {
 		return "", err
 	}
-	return Pin(image, there.Digest.String()), nil
+	return Pin(image, descriptor.Digest.String()), nil
 }

@@ -82,8 +82,8 @@ func (r *Registry) resolveFrom(ctx context.Context, mirror, image string, pullSe
 	if err != nil {
 		return nil, explain(image, err)
 	}
-	c, known := r.remembered(q, r.Clock.Now())
-	if !known {
+	c, cached := r.remembered(q, r.Clock.Now())
+	if !cached {
 		// The first caller may time out while others wait for the same call.
 		flight := r.flights.DoChan(q.key, func() (any, error) { return r.ask(context.WithoutCancel(ctx), q), nil })
 		ctx, cancel := context.WithTimeout(ctx, r.Wait)
@@ -140,8 +140,8 @@ func (r *Registry) ask(ctx context.Context, q *question) *content {
 		a.err, a.until = err, now.Add(failureTTL)
 		c = &content{err: err}
 		if old, ok := r.answers.Get(q.key); ok && IsUnreachable(explain("", err)) {
-			if was, ok := r.content(old.(*answer).digest); ok {
-				a.digest, a.err, c = old.(*answer).digest, nil, was
+			if previous, ok := r.content(old.(*answer).digest); ok {
+				a.digest, a.err, c = old.(*answer).digest, nil, previous
 			}
 		}
 	case exact:

@@ -144,9 +144,9 @@ func turn(st *hyperv1.SecretEncryptionRecord, f Facts) (*hyperv1.SecretEncryptio
 
 // rename gives a key its current name.
 func rename(st *hyperv1.SecretEncryptionRecord, key Key) {
-	for _, is := range []*Key{st.ActiveKey, st.TargetKey} {
-		if is != nil && Same(*is, key) {
-			is.Name = key.Name
+	for _, current := range []*Key{st.ActiveKey, st.TargetKey} {
+		if current != nil && Same(*current, key) {
+			current.Name = key.Name
 		}
 	}
 	for i := range st.History {

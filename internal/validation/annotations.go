@@ -37,7 +37,7 @@ func annotations(hc *hyperv1.HostedCluster) (errs field.ErrorList) {
 	at := field.NewPath("metadata", "annotations")
 	for _, key := range sortedKeys(hc.Annotations) {
 		value := hc.Annotations[key]
-		if check, known := annotationValues[key]; known && value != "" && !check.valid(value) {
+		if check, exists := annotationValues[key]; exists && value != "" && !check.valid(value) {
 			errs = append(errs, configuration.invalid(at.Key(key), value, "annotation %s is %q: write %s", key, value, check.expected))
 		}
 		domain, name, _ := strings.Cut(key, "/")

@@ -27,13 +27,13 @@ func clusterTags(s *hyperv1.HostedClusterSpec) field.ErrorList {
 	if s.Platform.Type != hyperv1.AWSPlatform || s.Platform.AWS == nil {
 		return nil
 	}
-	path, own := spec.Child("platform", "aws", "resourceTags"), names.ClusterTag(s.InfraID)
+	path, clusterTag := spec.Child("platform", "aws", "resourceTags"), names.ClusterTag(s.InfraID)
 	var errs field.ErrorList
 	seen := map[string]bool{}
 	for i, t := range s.Platform.AWS.ResourceTags {
 		at := path.Index(i).Child("key")
 		switch {
-		case t.Key == own && t.Value == names.ClusterTagValue:
+		case t.Key == clusterTag && t.Value == names.ClusterTagValue:
 			continue
 		case strings.HasPrefix(strings.ToLower(t.Key), "aws:"):
 			errs = append(errs, configuration.invalid(at, t.Key, "platform.aws.resourceTags has key %s, and keys that begin with aws: belong to AWS: choose another key", t.Key))

@@ -35,7 +35,7 @@ func Check(text []byte) error {
 type sizes map[*yaml.Node]int
 
 func (s sizes) of(n *yaml.Node) int {
-	if size, known := s[n]; known {
+	if size, exists := s[n]; exists {
 		return size
 	}
 	s[n] = Limit + 1 // of a node that contains itself

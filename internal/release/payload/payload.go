@@ -94,8 +94,8 @@ var taggedVersion = regexp.MustCompile(`:v?([0-9]+\.[0-9]+\.[0-9]+)(-[0-9]+)?(@|
 
 // VersionOf returns the version of the program in a component, or "" if it is not known.
 func (d *Description) VersionOf(component string) string {
-	if known := d.Versions[component]; known != "" {
-		return known
+	if version := d.Versions[component]; version != "" {
+		return version
 	}
 	if match := taggedVersion.FindStringSubmatch(d.Components[component]); match != nil {
 		return match[1]
@@ -115,8 +115,8 @@ func (d *Description) references() object {
 	var tags []object
 	for _, name := range slices.Sorted(maps.Keys(d.Components)) {
 		versions := "kubernetes=" + kubernetes
-		if own := d.VersionOf(name); own != "" {
-			versions += "," + name + "=" + own
+		if version := d.VersionOf(name); version != "" {
+			versions += "," + name + "=" + version
 		}
 		tags = append(tags, object{
 			"name":        name,

@@ -112,8 +112,8 @@ func printCost(ctx context.Context) error {
 		return err
 	}
 	// Flags and environment are the same as in Makefile.
-	own := gobuild.Spec{Dir: root, Env: []string{"CGO_ENABLED=0", "GOFLAGS="}}
-	tests, operators := own, own
+	repository := gobuild.Spec{Dir: root, Env: []string{"CGO_ENABLED=0", "GOFLAGS="}}
+	tests, operators := repository, repository
 	tests.Label, tests.Test, tests.Flags, tests.Packages = "tests", true, []string{"-trimpath", "-tags=e2e,release"}, []string{"./...", "github.com/hosted-control-planes/hypershift/api/..."}
 	operators.Label, operators.Flags, operators.Packages = "operators", []string{"-trimpath", "-tags=grpcnotrace"}, []string{"./hypershift-operator", "./control-plane-operator", "./control-plane-operator/sidecar"}
 	all := []cost.Build{{Spec: tests}, {Spec: operators}}

@@ -82,8 +82,8 @@ func withoutEffect(out *bytes.Buffer) {
 		}
 	}
 	domains := map[string]string{}
-	for domain, why := range hyperv1.UnsupportedAnnotationPrefixes() {
-		domains[domain+"/…"] = why
+	for domain, reason := range hyperv1.UnsupportedAnnotationPrefixes() {
+		domains[domain+"/…"] = reason
 	}
 	list("Annotations that need no action", "What these annotations ask for is always so.", hyperv1.InherentAnnotations())
 	list("Annotations without effect", "OpenShift reads these annotations. Here they have no effect, and SupportedFields lists them.", hyperv1.UnsupportedAnnotations(), domains)

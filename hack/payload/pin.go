@@ -56,9 +56,9 @@ func resolve(ctx context.Context, image string) (string, error) {
 	if _, exact := ref.(name.Digest); exact {
 		return image, nil
 	}
-	there, err := remote.Head(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	descriptor, err := remote.Head(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 	if err != nil {
 		return "", err
 	}
-	return ref.Context().Digest(there.Digest.String()).String(), nil
+	return ref.Context().Digest(descriptor.Digest.String()).String(), nil
 }

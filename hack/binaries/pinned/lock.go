@@ -19,8 +19,8 @@ func Lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 	if err != nil {
 		return nil, fmt.Errorf("locking the cache: %w", err)
 	}
-	again := time.NewTicker(500 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(500 * time.Millisecond)
+	defer ticker.Stop()
 	started := time.Now()
 	for reported := time.Duration(-1); ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -39,7 +39,7 @@ func Lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 		case <-ctx.Done():
 			f.Close()
 			return nil, context.Cause(ctx)
-		case <-again.C:
+		case <-ticker.C:
 		}
 	}
 }

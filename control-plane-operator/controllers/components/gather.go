@@ -32,7 +32,7 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 		s.api = target.Host{Name: api.Hostname(), Port: publishing.RouterPort}
 	}
 	var err error
-	// The certificate always has the internal name, so the public path counts as long as it exists.
+	// The certificate always has the internal name, so the public name counts as long as it exists.
 	for _, path := range []hyperv1.AWSEndpointAccessType{hyperv1.Public, hyperv1.Private} {
 		if s.konnectivity, err = publishing.Konnectivity(ctx, r.Client, s.hcp, path); err != nil {
 			return err

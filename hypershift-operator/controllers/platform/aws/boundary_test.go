@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-// A tenant chooses the image of the control-plane-operator. It may write
+// A tenant chooses the image of the control-plane-operator, which may write
 // AWSEndpointServices, and patch the HostedControlPlane, in its own namespace.
 
 // inAWS are the endpoint services of the management account.

@@ -39,7 +39,7 @@ type Account struct {
 	Modules []Module
 }
 
-// Sum is the share of one build.
+// Sum holds the packages and bytes that one build compiles.
 type Sum struct {
 	Name string
 	// Packages and Bytes are all packages of the build. New are the packages that no build before it has compiled.

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Page is docs/benchmarks.md: the sections of the code with these results.
+// Page is docs/benchmarks.md: the sections of the code with these results. Notes, parts of figures, efforts for missed goals and machines are
+// only in the file of results.
 func Page(sections []Section, results *Results) (string, error) {
 	merged, err := Merge(sections, results)
 	if err != nil {
@@ -16,18 +17,54 @@ func Page(sections []Section, results *Results) (string, error) {
 	out.WriteString(pageHead)
 	summarize(&out, merged)
 	for _, s := range merged {
-		fmt.Fprintf(&out, "\n## %s\n\n", title(s.Name))
+		fmt.Fprintf(&out, "\n## %s\n\n%s", title(s.Name), s.Where)
 		if m := results.of(s.Name); m != nil {
-			fmt.Fprintf(&out, "Measured on %s at commit %s, on %s; load of the machine before: %s.", m.Date.UTC().Format("2006-01-02 15:04 UTC"), short(m.Commit), m.Machine, m.LoadBefore)
+			fmt.Fprintf(&out, " Measured on %s at commit %s.\n", m.Date.UTC().Format("2006-01-02"), short(m.Commit))
 		} else {
-			out.WriteString("**No measurement.**")
+			out.WriteString(" **No measurement.**\n")
 		}
-		fmt.Fprintf(&out, " %s\n\n", s.Where)
-		PrintMarkdown(&out, s.Rows)
-		explain(&out, s.Rows)
+		table(&out, "| without a goal | figures |", s.Rows, func(f Figure) bool { return f.Goal == nil && f.Measured() })
 	}
 	sources(&out, merged)
 	return out.String(), nil
+}
+
+// table has one line for each row with selected figures.
+func table(out *strings.Builder, heading string, rows []Row, selected func(Figure) bool) {
+	var lines []string
+	for _, r := range rows {
+		var figures []string
+		for _, f := range r.Figures {
+			if selected(f) {
+				figures = append(figures, f.brief())
+			}
+		}
+		if figures != nil {
+			lines = append(lines, fmt.Sprintf("| %s | %s |", r.What, strings.Join(figures, "; ")))
+		}
+	}
+	if lines != nil {
+		fmt.Fprintf(out, "\n%s\n|---|---|\n%s\n", heading, strings.Join(lines, "\n"))
+	}
+}
+
+// brief is the figure with its goal and other projects' figures in parentheses.
+func (f Figure) brief() string {
+	text := f.amount(f.Value())
+	if f.Name != "" {
+		text = f.Name + ": " + text
+	}
+	var beside []string
+	if f.Goal != nil {
+		beside = append(beside, f.goal())
+	}
+	for _, o := range f.Others {
+		beside = append(beside, o.Project+" "+o.Value)
+	}
+	if beside != nil {
+		text += " (" + strings.Join(beside, "; ") + ")"
+	}
+	return text
 }
 
 // title is the heading of a section.
@@ -44,11 +81,13 @@ func short(commit string) string {
 	return hash
 }
 
-// summarize counts the goals, and lists those that are missed or have no measurement.
+// summarize counts the goals, and has them in tables: missed, without a measurement, and met.
 func summarize(out *strings.Builder, sections []Section) {
 	goals, met := 0, 0
 	var missed, unmeasured []string
+	var all []Row
 	for _, s := range sections {
+		all = append(all, s.Rows...)
 		for _, r := range s.Rows {
 			for _, f := range r.Figures {
 				if f.Goal == nil {
@@ -62,46 +101,21 @@ func summarize(out *strings.Builder, sections []Section) {
 				case f.Met():
 					met++
 				default:
-					missed = append(missed, fmt.Sprintf("%s %s |", line, strings.TrimPrefix(f.met(), "NO, ")))
+					missed = append(missed, line)
 				}
 			}
 		}
 	}
 	fmt.Fprintf(out, "\n## Goals\n\nGoals: %d. Met: %d. Missed: %d. Without a measurement: %d.\n", goals, met, len(missed), len(unmeasured))
 	if missed != nil {
-		fmt.Fprintf(out, "\n### Missed\n\n| figure | measured | goal | measured, as a multiple of the goal |\n|---|---|---|---|\n%s\n", strings.Join(missed, "\n"))
+		fmt.Fprintf(out, "\n### Missed\n\n| figure | measured | goal |\n|---|---|---|\n%s\n", strings.Join(missed, "\n"))
 	}
 	if unmeasured != nil {
 		fmt.Fprintf(out, "\n### Without a measurement\n\n| figure | measured | goal |\n|---|---|---|\n%s\n", strings.Join(unmeasured, "\n"))
 	}
-}
-
-// explain has the texts that do not fit into a table.
-func explain(out *strings.Builder, rows []Row) {
-	var notes, details []string
-	for _, r := range rows {
-		if r.Note != "" && slices.ContainsFunc(r.Figures, Figure.Measured) {
-			notes = append(notes, fmt.Sprintf("- %s: %s.", r.What, strings.TrimSuffix(r.Note, ".")))
-		}
-		for _, f := range r.Figures {
-			of := strings.TrimSuffix(r.What+": "+f.Name, ": ")
-			if f.Missed() {
-				tried := f.Tried
-				if tried == "" {
-					tried = "nothing yet."
-				}
-				notes = append(notes, fmt.Sprintf("- **Missed**, %s. Tried: %s", of, tried))
-			}
-			if f.Detail != "" {
-				details = append(details, fmt.Sprintf("- %s: %s", of, f.Detail))
-			}
-		}
-	}
-	if notes != nil {
-		fmt.Fprintf(out, "\n%s\n", strings.Join(notes, "\n"))
-	}
-	if details != nil {
-		fmt.Fprintf(out, "\n<details><summary>Parts of the figures</summary>\n\n%s\n\n</details>\n", strings.Join(details, "\n"))
+	if met > 0 {
+		out.WriteString("\n### Met\n")
+		table(out, "| measured | figures (goal; other projects) |", all, func(f Figure) bool { return f.Goal != nil && f.Met() })
 	}
 }
 
@@ -129,13 +143,17 @@ const pageHead = `<!-- Written by: go run ./test/bench -page. -->
 
 # Benchmarks
 
-What the operators and hosted control planes cost: time, CPU, memory, writes, calls of AWS. Each figure has the goal of this project, and the
-figure of other projects where there is one. One command measures all of it on your machine:
+The costs of operators and hosted control planes: time, CPU, memory, writes, AWS calls. One command measures all of them on your machine, and
+compares them with goals and with other projects:
 
 ` + "```bash" + `
 make bench
+bin/bench -only "at rest" -json FILE   # one section, into a file
 ` + "```" + `
 
-Absolute times depend on the machine, and on what else it does: compare only figures of one run. A figure that was measured several times is
-the median. AWS is emulated everywhere: see [What has been run where](tested.md).
+Absolute times depend on the machine, and on other load: compare only figures of one run. A figure that was measured several times is the
+median. AWS is emulated everywhere: see [What has been run where](tested.md).
+
+This page has no details. [results.json](../test/bench/results/results.json) has, for each section, the machine, its load, all samples, the parts
+of figures, notes about the measurement, and for each missed goal the efforts so far. ` + "`make bench`" + ` prints them.
 `

@@ -17,7 +17,7 @@ var notChecked = []string{"CHANGELOG.md", "hack/decisions/"}
 
 // forDevelopers are documents that also name identifiers of Go.
 var forDevelopers = map[string]bool{
-	"CONTRIBUTING.md": true, "docs/versions.md": true, "api/client/README.md": true, "docs/development/first-change.md": true,
+	"CONTRIBUTING.md": true, "docs/upgrade.md": true, "api/client/README.md": true, "docs/development/first-change.md": true,
 	"docs/development/code.md": true, "docs/development/tests.md": true, "docs/development/aws-resource.md": true, "docs/development/component.md": true, "docs/development/controller.md": true, "docs/development/api-field.md": true,
 }
 

@@ -239,6 +239,9 @@ func (r *Report) writeLeftOut(out *strings.Builder) {
 	})
 }
 
+// maxSkipped is the number of messages of skipped specs on the page. The reports have all.
+const maxSkipped = 13
+
 // writeSkipped counts the messages of specs that skipped themselves, the most frequent ones first.
 func (r *Report) writeSkipped(out *strings.Builder) {
 	counts := map[string]int{}
@@ -250,6 +253,13 @@ func (r *Report) writeSkipped(out *strings.Builder) {
 	messages := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
 	})
+	if len(messages) > maxSkipped {
+		others := fmt.Sprintf("%d other messages", len(messages)-maxSkipped)
+		for _, message := range messages[maxSkipped:] {
+			counts[others] += counts[message]
+		}
+		messages = append(messages[:maxSkipped:maxSkipped], others)
+	}
 	writeTable(out, "| skipped themselves | specs |", messages, func(message string) string {
 		return fmt.Sprintf("| %s | %d |", cell(message), counts[message])
 	})
@@ -292,8 +302,7 @@ const pageHead = `<!-- Written by: go run ./test/conformance -page. -->
 # Conformance
 
 The conformance tests of Kubernetes are the part of its end-to-end tests that each cluster must pass. They run on a hosted cluster of the
-lab, with workers that joined over PrivateLink. Each version of Kubernetes has a list of them, which is compared with what ran: a spec that is in
-the list and did not run is not passed.
+lab, with workers that joined over PrivateLink. A spec that is in the version's list and did not run is not passed.
 
 ` + "```bash" + `
 make conformance                  # the newest version: about half an hour, after the programs are built
@@ -301,17 +310,17 @@ make conformance VERSION=1.35.4
 make conformance QUICK=1          # API machinery, apps, auth and network without the serial and the slow ones: about 7 minutes
 ` + "```" + `
 
-The tests are the programs of the version's own release. Their images are built from the same modules and from Debian packages, like all images
-of the lab: [decision 0077](../hack/decisions/0077-conformance.md) lists what differs.
-The lab is no certified product, and AWS is emulated: see [What has been run where](tested.md).
+The tests are the programs of the version's own release. Their images are built from the same modules and from Debian packages:
+[decision 0077](../hack/decisions/0077-conformance.md) lists the differences. The lab is no certified product, and AWS is emulated: see
+[What has been run where](tested.md).
 `
 
 const beyondHead = `
 ## Beyond conformance
 
-These are the other end-to-end tests of Kubernetes: of the SIGs API machinery, apps, auth, CLI, network, node and storage, those that run in parallel
-and need no feature that a cluster may lack. They test more than each cluster must have. Therefore a spec may skip itself, and groups that cannot pass in
-the lab, or take too long, are left out. A spec that fails needs an explanation, or the run fails.
+These are other end-to-end tests of Kubernetes: of the SIGs API machinery, apps, auth, CLI, network, node and storage, in parallel, without features that
+a cluster may lack. A spec may skip itself, and groups that cannot pass in the lab, or take too long, are left out. A spec that fails needs an
+explanation, or the run fails.
 
 ` + "```bash" + `
 make conformance BEYOND=1
@@ -323,10 +332,9 @@ const othersHead = `
 ## While something happens
 
 The same specs on other control planes, in a hosted cluster with many objects, and while the control plane is changed or parts of it die. No spec may
-fail that passes at rest. A watch ends with its server, and so does a request that a server has when it dies: most specs do not repeat it, so during a
-rotation and deaths a spec that fails runs again, twice at most. One whose first run leaves an object with a fixed name cannot pass the second time
-("already exists"). The spec of API chunking does not run during deaths, because it ends the process of the tests. All specs run again until one event
-was completed: a rotation takes more than ten minutes.
+fail that passes at rest. A watch and a pending request end with their server, and most specs do not repeat them: during a rotation and deaths a failed
+spec runs again, twice at most. A spec with a leftover object of a fixed name cannot pass the second time ("already exists"). The spec of API chunking
+does not run during deaths, because it ends the process of the tests. All specs run again until one event was completed.
 
 ` + "```bash" + `
 bin/conformance -highly-available -private

@@ -87,9 +87,13 @@ lab-programs: ## build the programs and the images of machines of the lab in adv
 	@go run ./hack/binaries $(or $(foreach program,$(PROGRAMS),'$(program)'),-except '$(RARE)') >/dev/null
 	@go run ./hack/images >/dev/null
 
+.PHONY: quick
+quick: ## run the tests that start no other program, with a sample of the crash trials: the loop while you edit
+	@go run ./hack/quick
+
 .PHONY: unit
-unit: ## run the tests of the operators and internal; they use etcd, kube-apiserver and HAProxy
-	go test $(API) ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
+unit: ## run the tests of the operators, the command line and internal; they use etcd, kube-apiserver, HAProxy and the AWS emulator
+	go test -timeout 45m $(API) ./cmd/... ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
 
 .PHONY: fuzz
 fuzz: ## run all fuzz targets, one after another (FUZZTIME=5m, PACKAGES=./internal/pki)

@@ -10,9 +10,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/config/rbac"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/components"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/components"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/components/capiprovider"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )

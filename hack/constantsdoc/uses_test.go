@@ -42,7 +42,7 @@ var sameOnControlPlane = map[string]string{"HostedClusterDegraded": "HostedContr
 func TestEveryAnnotationHasAReader(t *testing.T) {
 	used, all := map[string]bool{}, 0
 	eachProgramFile(t, func(path string, file *ast.File) {
-		if !strings.HasSuffix(path, "hypershift-operator/controlplane/annotations.go") && !strings.HasSuffix(path, "internal/validation/annotations.go") {
+		if !strings.HasSuffix(path, "hypershift-operator/hostedcluster/controlplane/annotations.go") && !strings.HasSuffix(path, "internal/validation/annotations.go") {
 			collectUses(file, used, func(ast.Expr, []ast.Node) bool { return false })
 		}
 	})

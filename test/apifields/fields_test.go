@@ -26,7 +26,7 @@ const (
 // copiers only copy fields from one object to another, or only validate them.
 var copiers = []string{
 	"hypershift-operator/controllers/hostedcluster.desiredControlPlane", "hypershift-operator/controllers/hostedcluster.scope.podSettings",
-	"hypershift-operator/teardown.", "hypershift-operator/userobjects.", "internal/validation.",
+	"hypershift-operator/hostedcluster/teardown.", "hypershift-operator/hostedcluster/userobjects.", "internal/validation.",
 }
 
 func TestEveryFieldHasAnEffectOrIsReported(t *testing.T) {

@@ -80,7 +80,7 @@ var goldens = map[string]string{
 	scheduler:         "control-plane-operator/components/kubescheduler/testdata/*.yaml",
 	etcd:              "control-plane-operator/components/etcd/testdata/*.yaml",
 	kubeProxy:         "control-plane-operator/hostedcluster/objects/testdata/kube-proxy*.yaml",
-	kubelet:           "hypershift-operator/nodeconfig/testdata/*.yaml",
+	kubelet:           "hypershift-operator/nodepool/nodeconfig/testdata/*.yaml",
 	pods:              "control-plane-operator/components/*/testdata/*.yaml",
 }
 

@@ -40,7 +40,7 @@ func TestSizesOfControlPlanes(t *testing.T) {
 			add("control-plane-operator/components/" + name + "/testdata/" + golden + ".yaml")
 		}
 		for _, name := range []string{"controlplaneoperator", "clusterapi", "capiprovider"} {
-			add("hypershift-operator/components/" + name + "/assets/deployment.yaml")
+			add("hypershift-operator/hostedcluster/components/" + name + "/assets/deployment.yaml")
 		}
 		for row, value := range map[string]string{
 			"Pods":              fmt.Sprint(pods),

@@ -3,7 +3,7 @@ package describe_test
 import (
 	"testing"
 
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterconditions"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterconditions"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
 )
 

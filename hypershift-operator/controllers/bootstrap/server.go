@@ -4,7 +4,7 @@ import (
 	"context"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeserver"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodeserver"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 

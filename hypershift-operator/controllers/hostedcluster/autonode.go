@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/autonode"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/autonode"
 )
 
 // autoNode returns how nodes on demand are created. After the user has removed it from the spec, the control plane keeps it until

@@ -10,10 +10,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterrelease"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/routes"
 )

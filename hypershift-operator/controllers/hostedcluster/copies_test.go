@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"

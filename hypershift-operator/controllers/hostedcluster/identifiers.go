@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/infraid"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/infraid"
 )
 
 // ensureIdentifiers adds the finalizer and sets clusterID and infraID once, if the user did

@@ -10,9 +10,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/components/capiprovider"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterrelease"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/components/capiprovider"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )

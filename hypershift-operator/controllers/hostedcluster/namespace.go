@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/isolation"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/teardown"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/isolation"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/teardown"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/components"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/components"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )

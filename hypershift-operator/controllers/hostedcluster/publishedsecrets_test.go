@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/publishedsecrets"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/publishedsecrets"
 )
 
 // updateControlPlaneStatus lets the control plane have a Secret for the user.

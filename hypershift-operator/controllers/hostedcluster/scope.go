@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterrelease"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/controlplane"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/operatorhealth"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/teardown"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterrelease"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/operatorhealth"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/teardown"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/userobjects"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 

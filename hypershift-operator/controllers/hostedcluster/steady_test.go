@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterconditions"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterconditions"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 

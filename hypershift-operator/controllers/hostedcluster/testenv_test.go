@@ -26,9 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/index"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/limits"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/userobjects"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/limits"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/userobjects"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"

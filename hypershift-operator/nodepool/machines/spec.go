@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clusterapi"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/release"

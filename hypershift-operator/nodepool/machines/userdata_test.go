@@ -12,7 +12,7 @@ import (
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clustersettings"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/clustersettings"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
 )
 

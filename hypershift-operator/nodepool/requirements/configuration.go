@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/clustersettings"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/clustersettings"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/machines"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/validation"

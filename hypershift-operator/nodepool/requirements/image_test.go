@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/internal/release"

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodeconfig"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodeconfig"
 )
 
 func TestNodesGetTheMirrorsOfTheCluster(t *testing.T) {

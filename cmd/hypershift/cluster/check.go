@@ -21,38 +21,31 @@ import (
 
 // check makes all checks that are possible before anything exists in AWS: checks of the specs, the operator's checks, and with a
 // dry run the API server's checks.
-func (o *createOptions) check(ctx context.Context, env operation.Environment, m *management.API) error {
-	draft := o.cluster
-	if o.infraJSON == "" {
-		spec := o.exampleNetwork()
+func (o *createOptions) check(ctx context.Context, env operation.Environment, m *management.API, t Target) error {
+	draft := t.Cluster
+	if !t.GivenNetwork {
+		spec := t.exampleNetwork()
 		if err := operation.Check(spec.Validate()); err != nil {
 			return err
 		}
 		draft.Infra = clustermanifests.ExampleInfra(spec)
 	}
-	if o.iamJSON == "" {
-		spec := clustermanifests.ExampleIAM(o.roles, o.vpcOwner.Given())
+	if !t.GivenRoles {
+		spec := clustermanifests.ExampleIAM(t.Roles, t.VPCOwner.Given())
 		if err := operation.Check(spec.Validate()); err != nil {
 			return err
 		}
 		draft.IAM = clusteriam.NewOutput(spec)
 	}
-	if len(o.cluster.EncryptionKey) == 0 {
-		key, err := clustermanifests.NewEncryptionKey()
-		if err != nil {
-			return err
-		}
-		o.cluster.EncryptionKey, draft.EncryptionKey = key, key
-	}
 	if err := operation.Check(draft.Validate()); err != nil {
 		return err
 	}
-	return o.dryRun(ctx, env, m, draft)
+	return o.dryRun(ctx, env, t.existing(m), draft)
 }
 
 // exampleNetwork is the network with a zone, if only AWS knows which zones exist.
-func (o *createOptions) exampleNetwork() awsinfra.Spec {
-	spec := o.network
+func (t Target) exampleNetwork() awsinfra.Spec {
+	spec := t.Network
 	if len(spec.Zones) == 0 {
 		spec.Zones = []string{spec.Region + "a"}
 	}
@@ -61,7 +54,7 @@ func (o *createOptions) exampleNetwork() awsinfra.Spec {
 
 // dryRun lets the API server check the objects: the rules of its CRDs, its admission, and the permissions of the user. The namespace
 // is created, because no object can be checked without it. Objects that exist must have the values of this command.
-func (o *createOptions) dryRun(ctx context.Context, env operation.Environment, m *management.API, draft clustermanifests.Cluster) error {
+func (o *createOptions) dryRun(ctx context.Context, env operation.Environment, m existing, draft clustermanifests.Cluster) error {
 	var errs []error
 	for _, obj := range draft.Objects() {
 		var options []client.CreateOption
@@ -76,7 +69,7 @@ func (o *createOptions) dryRun(ctx context.Context, env operation.Environment, m
 			return nil
 		case err == nil, isNamespace && apierrors.IsAlreadyExists(err):
 		case apierrors.IsAlreadyExists(err):
-			errs = append(errs, o.conflict(ctx, m, obj))
+			errs = append(errs, m.conflict(ctx, obj))
 		case isNamespace && apierrors.IsForbidden(err):
 			// The user may have a namespace and no right to create one.
 			if getErr := m.Get(ctx, client.ObjectKeyFromObject(obj), &corev1.Namespace{}); getErr != nil && !apierrors.IsForbidden(getErr) {
@@ -88,19 +81,19 @@ func (o *createOptions) dryRun(ctx context.Context, env operation.Environment, m
 			return fmt.Errorf("checking %s: %w", title(obj), err)
 		}
 	}
-	return errors.Join(append(errs, o.missingZones(ctx, m, draft))...)
+	return errors.Join(append(errs, m.missingZones(ctx, draft))...)
 }
 
 // missingZones returns an error for node pools of an earlier run in zones that this command leaves out: it would not delete them.
-func (o *createOptions) missingZones(ctx context.Context, m *management.API, draft clustermanifests.Cluster) error {
-	existing := &hyperv1.NodePoolList{}
-	if err := m.List(ctx, existing, client.InNamespace(draft.Namespace), client.MatchingLabels{clustermanifests.InfraIDLabel: o.network.InfraID}); err != nil {
+func (m existing) missingZones(ctx context.Context, draft clustermanifests.Cluster) error {
+	found := &hyperv1.NodePoolList{}
+	if err := m.List(ctx, found, client.InNamespace(draft.Namespace), client.MatchingLabels{clustermanifests.InfraIDLabel: m.infraID}); err != nil {
 		return fmt.Errorf("listing the node pools: %w", err)
 	}
 	desired := draft.NodePools()
 	var errs []error
-	for i := range existing.Items {
-		np := &existing.Items[i]
+	for i := range found.Items {
+		np := &found.Items[i]
 		if !slices.ContainsFunc(desired, func(d *hyperv1.NodePool) bool { return d.Name == np.Name }) && np.DeletionTimestamp.IsZero() {
 			errs = append(errs, &operation.UsageError{Err: fmt.Errorf("an earlier command has created NodePool %s/%s, and this one leaves it out: add its zone to --zones, or delete it with `hypershift destroy nodepool --name %s --namespace %s`",
 				np.Namespace, np.Name, np.Name, np.Namespace)})

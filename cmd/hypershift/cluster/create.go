@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/spf13/cobra"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/iam"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/infra"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
-	"github.com/hosted-control-planes/hypershift/cmd/hypershift/nodepool"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
 	awsinfra "github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 )
 
@@ -34,8 +33,8 @@ type createOptions struct {
 	render, sensitive bool
 	renderInto        string
 	operatorNamespace string
-	// ignoreFailed: checks that have failed are warnings. continued: an earlier run has created a part.
-	ignoreFailed, continued bool
+	// ignoreFailed: checks that have failed are warnings.
+	ignoreFailed bool
 }
 
 // NewCreate returns `create cluster aws`.
@@ -62,17 +61,18 @@ func NewCreate(env operation.Environment) *cobra.Command {
 }
 
 func (o *createOptions) run(ctx context.Context, env operation.Environment) error {
-	if err := o.complete(); err != nil {
+	r, err := o.request()
+	if err != nil {
 		return err
 	}
 	if o.renders() {
-		return o.print(env)
+		return o.print(env, r)
+	}
+	if r.Cluster.Name == "" {
+		return operation.Check(r.Cluster.Validate())
 	}
 	began := env.Clock.Now()
-	if o.cluster.Name == "" {
-		return operation.Check(o.cluster.Validate())
-	}
-	cfg, err := o.config(ctx, env)
+	cfg, err := o.config(ctx, env, r.Network.Region)
 	if err != nil {
 		return err
 	}
@@ -80,82 +80,80 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 	if err != nil {
 		return err
 	}
-	if err := o.identify(ctx, env, m); err != nil {
+	t, err := resolve(ctx, env, m, cfg, o.Session, r)
+	if err != nil {
 		return err
 	}
-	if err := o.issuer(ctx, m, cfg.Region); err != nil {
+	if err := o.check(ctx, env, m, t); err != nil {
 		return err
 	}
-	if err := o.check(ctx, env, m); err != nil {
-		return err
-	}
-	if !o.cluster.WithoutPools && (o.infraJSON == "" || o.iamJSON == "") {
-		if err := nodepool.CheckInstanceType(ctx, env, cfg, o.cluster.Pool); err != nil {
-			return err
-		}
-	}
-	if err := o.prerequisites(ctx, env, m, cfg); err != nil {
-		return err
-	}
-	if err := o.accounts(ctx, env, cfg); err != nil {
+	if t, err = o.locate(ctx, env, m, t); err != nil {
 		return err
 	}
 	if o.Plan {
-		return o.plan(ctx, env, cfg, m)
+		return o.plan(ctx, env, m, t)
 	}
-	// The infraID is recorded before anything carries it.
-	if err := o.record(m).save(env, o.cluster.Namespace, o.cluster.Name); err != nil {
+	if err := apply(ctx, env, m, t); err != nil || !o.wait {
 		return err
 	}
-	fmt.Fprintf(env.Err, "cluster %s/%s has infra ID %s\n", o.cluster.Namespace, o.cluster.Name, o.network.InfraID)
-	if err := o.createAWS(ctx, env, cfg); err != nil {
+	return o.await(ctx, env, m, t.Cluster, began)
+}
+
+// apply creates the target. Each part that exists already is kept.
+func apply(ctx context.Context, env operation.Environment, m *management.API, t Target) error {
+	// The infra ID is recorded before anything carries it.
+	if err := t.record(m).save(env, t.Cluster.Namespace, t.Cluster.Name); err != nil {
 		return err
 	}
-	for _, obj := range o.cluster.Objects() {
-		if err := o.createObject(ctx, env, m, obj); err != nil {
+	fmt.Fprintf(env.Err, "cluster %s/%s has infra ID %s\n", t.Cluster.Namespace, t.Cluster.Name, t.Network.InfraID)
+	cluster, err := createAWS(ctx, env, t)
+	if err != nil {
+		return err
+	}
+	objects := t.existing(m)
+	for _, obj := range cluster.Objects() {
+		if err := objects.create(ctx, env, obj); err != nil {
 			return err
 		}
 	}
-	if !o.wait {
-		return nil
+	return nil
+}
+
+// createAWS creates the resources that are not given, and returns the cluster with all of them.
+func createAWS(ctx context.Context, env operation.Environment, t Target) (cluster clustermanifests.Cluster, err error) {
+	cluster = t.Cluster
+	options := operation.Options{Output: "text", Session: t.Session}
+	if !t.GivenNetwork {
+		if cluster.Infra, err = infra.Ensure(ctx, env, options, t.VPCOwner, t.AWS, t.Network); err != nil {
+			return cluster, err
+		}
 	}
-	err = management.Wait(ctx, env, o.timeout, func(ctx context.Context) (clusterprogress.Progress, error) {
-		hc, err := m.HostedCluster(ctx, o.cluster.Namespace, o.cluster.Name)
+	if !t.GivenRoles {
+		roles := t.Roles
+		roles.Inputs = inputs(cluster.Infra)
+		cluster.IAM, err = iam.Ensure(ctx, env, options, t.VPCOwner, t.AWS, roles)
+	}
+	return cluster, err
+}
+
+// await waits until the cluster is available and all nodes are ready.
+func (o *createOptions) await(ctx context.Context, env operation.Environment, m *management.API, c clustermanifests.Cluster, began time.Time) error {
+	err := management.Wait(ctx, env, o.timeout, func(ctx context.Context) (clusterprogress.Progress, error) {
+		hc, err := m.HostedCluster(ctx, c.Namespace, c.Name)
 		if err != nil {
 			return clusterprogress.Progress{}, err
 		}
-		pools, err := m.NodePools(ctx, o.cluster.Namespace, o.cluster.Name)
+		pools, err := m.NodePools(ctx, c.Namespace, c.Name)
 		return clusterprogress.Creation(hc, pools), err
 	})
 	if err != nil {
 		return err
 	}
-	next := fmt.Sprintf("hypershift create kubeconfig %s --namespace %s", o.cluster.Name, o.cluster.Namespace)
-	if o.cluster.EndpointAccess == hyperv1.Private {
+	next := fmt.Sprintf("hypershift create kubeconfig %s --namespace %s", c.Name, c.Namespace)
+	if c.EndpointAccess == hyperv1.Private {
 		next += " --port-forward"
 	}
-	fmt.Fprintf(env.Err, "cluster %s/%s is ready after %s; next: %s\n", o.cluster.Namespace, o.cluster.Name, env.Clock.Since(began).Round(time.Second), next)
-	return nil
-}
-
-// createAWS creates the resources that are not given by JSON.
-func (o *createOptions) createAWS(ctx context.Context, env operation.Environment, cfg aws.Config) error {
-	options := operation.Options{Output: "text", Session: o.Session}
-	if o.infraJSON == "" {
-		created, err := infra.Ensure(ctx, env, options, o.vpcOwner, cfg, o.network)
-		if err != nil {
-			return err
-		}
-		o.cluster.Infra = created
-	}
-	if o.iamJSON == "" {
-		o.roles.Inputs = inputs(o.cluster.Infra)
-		created, err := iam.Ensure(ctx, env, options, o.vpcOwner, cfg, o.roles)
-		if err != nil {
-			return err
-		}
-		o.cluster.IAM = created
-	}
+	fmt.Fprintf(env.Err, "cluster %s/%s is ready after %s; next: %s\n", c.Namespace, c.Name, env.Clock.Since(began).Round(time.Second), next)
 	return nil
 }
 

@@ -15,8 +15,24 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 )
 
-// createObject creates an object, and keeps an object that an earlier run or the user has created.
-func (o *createOptions) createObject(ctx context.Context, env operation.Environment, m *management.API, obj client.Object) error {
+// existing is the management cluster, for the objects of one cluster.
+type existing struct {
+	*management.API
+	infraID string
+	// randomKey is the name of a Secret that each run generates with another key, of which the first one counts; or "".
+	randomKey string
+}
+
+func (t Target) existing(m *management.API) existing {
+	e := existing{API: m, infraID: t.Network.InfraID}
+	if !t.GivenKey {
+		e.randomKey = t.Cluster.EncryptionKeyName()
+	}
+	return e
+}
+
+// create creates an object, and keeps an object that an earlier run or the user has created.
+func (m existing) create(ctx context.Context, env operation.Environment, obj client.Object) error {
 	err := m.Create(ctx, obj.DeepCopyObject().(client.Object))
 	switch _, isNamespace := obj.(*corev1.Namespace); {
 	case err == nil:
@@ -28,7 +44,7 @@ func (o *createOptions) createObject(ctx context.Context, env operation.Environm
 	case !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("creating %s: %w", title(obj), err)
 	}
-	err = o.conflict(ctx, m, obj)
+	err = m.conflict(ctx, obj)
 	var usage *operation.UsageError
 	if errors.As(err, &usage) {
 		return usage.Err // it was correct before the calls to AWS: someone has changed the object meanwhile
@@ -41,21 +57,21 @@ func (o *createOptions) createObject(ctx context.Context, env operation.Environm
 }
 
 // conflict returns an error if an existing object belongs to another cluster, or has other values than this command requests.
-func (o *createOptions) conflict(ctx context.Context, m *management.API, obj client.Object) error {
-	existing, infraID := obj.DeepCopyObject().(client.Object), o.network.InfraID
-	if err := m.Get(ctx, client.ObjectKeyFromObject(obj), existing); err != nil {
+func (m existing) conflict(ctx context.Context, obj client.Object) error {
+	found, infraID := obj.DeepCopyObject().(client.Object), m.infraID
+	if err := m.Get(ctx, client.ObjectKeyFromObject(obj), found); err != nil {
 		return fmt.Errorf("reading %s: %w", title(obj), err)
 	}
-	if hc, ok := existing.(*hyperv1.HostedCluster); ok && hc.Spec.InfraID != infraID {
+	if hc, ok := found.(*hyperv1.HostedCluster); ok && hc.Spec.InfraID != infraID {
 		return fmt.Errorf("%s exists with infra ID %s, not %s: someone has created it meanwhile", title(obj), hc.Spec.InfraID, infraID)
 	}
-	if other := existing.GetLabels()[clustermanifests.InfraIDLabel]; other != "" && other != infraID {
+	if other := found.GetLabels()[clustermanifests.InfraIDLabel]; other != "" && other != infraID {
 		return fmt.Errorf("%s exists and belongs to infra ID %s, not %s: delete it, and run the same command again", title(obj), other, infraID)
 	}
-	if o.encryptionKey == "" && obj.GetName() == o.cluster.EncryptionKeyName() {
-		return nil // each run generates another key, and the first one counts
+	if m.randomKey != "" && obj.GetName() == m.randomKey {
+		return nil
 	}
-	return management.RefuseDifferences(title(obj), existing, obj)
+	return management.RefuseDifferences(title(obj), found, obj)
 }
 
 func title(obj client.Object) string {

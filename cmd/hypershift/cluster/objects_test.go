@@ -20,8 +20,7 @@ func TestObjectThatHasChangedMeanwhileIsNoUsageError(t *testing.T) {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "demo-pull-secret"}, Data: map[string][]byte{"key": []byte(value)}}
 	}
 	m := &management.API{Client: fake.NewClientBuilder().WithObjects(secret("other")).Build()}
-	o := createOptions{}
-	err := o.createObject(t.Context(), operation.Environment{Err: &bytes.Buffer{}}, m, secret("wanted"))
+	err := existing{API: m}.create(t.Context(), operation.Environment{Err: &bytes.Buffer{}}, secret("wanted"))
 	var usage *operation.UsageError
 	if err == nil || errors.As(err, &usage) || !strings.Contains(err.Error(), "data.key has another value") {
 		t.Errorf("got %T %v", err, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,15 +17,15 @@ import (
 )
 
 // plan prints the resources to create or change.
-func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg aws.Config, m *management.API) error {
-	options := operation.Options{Plan: true, Verbose: o.Verbose, Output: "text", Session: o.Session}
+func (o *createOptions) plan(ctx context.Context, env operation.Environment, m *management.API, t Target) error {
+	options := operation.Options{Plan: true, Verbose: o.Verbose, Output: "text", Session: t.Session}
 	changes := false
 	// The ids of a network that does not exist yet are not part of any plan.
-	example := clustermanifests.ExampleInfra(o.exampleNetwork())
-	if o.infraJSON != "" {
-		example = o.cluster.Infra
+	example := clustermanifests.ExampleInfra(t.exampleNetwork())
+	if t.GivenNetwork {
+		example = t.Cluster.Infra
 	} else {
-		existing, err := infra.Ensure(ctx, env, options, o.vpcOwner, cfg, o.network)
+		existing, err := infra.Ensure(ctx, env, options, t.VPCOwner, t.AWS, t.Network)
 		switch {
 		case errors.Is(err, operation.ErrChanges):
 			changes = true
@@ -36,17 +35,19 @@ func (o *createOptions) plan(ctx context.Context, env operation.Environment, cfg
 			example = existing
 		}
 	}
-	if o.iamJSON == "" {
-		o.roles.Inputs = inputs(example)
-		_, err := iam.Ensure(ctx, env, options, o.vpcOwner, cfg, o.roles)
+	cluster := t.Cluster
+	cluster.Infra = example
+	if !t.GivenRoles {
+		roles := t.Roles
+		roles.Inputs = inputs(example)
+		_, err := iam.Ensure(ctx, env, options, t.VPCOwner, t.AWS, roles)
 		if err != nil && !errors.Is(err, operation.ErrChanges) {
 			return err
 		}
 		changes = changes || err != nil
-		o.cluster.IAM = clusteriam.NewOutput(o.roles)
+		cluster.IAM = clusteriam.NewOutput(roles)
 	}
-	o.cluster.Infra = example
-	for _, obj := range o.cluster.Objects() {
+	for _, obj := range cluster.Objects() {
 		found := obj.DeepCopyObject().(client.Object)
 		err := m.Get(ctx, client.ObjectKeyFromObject(obj), found)
 		switch {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"k8s.io/client-go/discovery"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -17,20 +16,21 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
-// prerequisites makes the checks of `doctor` for the new cluster before anything is created, and resolves the zones.
-func (o *createOptions) prerequisites(ctx context.Context, env operation.Environment, m *management.API, cfg aws.Config) error {
+// prerequisites makes the checks of `doctor` for the new cluster before anything is created, and returns the zones of its network.
+func (o *createOptions) prerequisites(ctx context.Context, env operation.Environment, m *management.API, t Target) ([]string, error) {
 	server, err := discovery.NewDiscoveryClientForConfig(m.Config)
 	if err != nil {
-		return fmt.Errorf("connecting to the management cluster: %w", err)
+		return nil, fmt.Errorf("connecting to the management cluster: %w", err)
 	}
 	facts := &prerequisites.Facts{Now: env.Clock.Now(), ClientVersion: version.Get().Version, Namespace: o.operatorNamespace}
 	prerequisites.GatherZones(ctx, m, facts)
-	if err := o.zones(ctx, cfg, facts); err != nil {
-		return err
+	zones, err := t.zones(ctx, facts)
+	if err != nil {
+		return nil, err
 	}
 	if c := facts.AWS.Cluster; c != nil {
-		if err := o.describe(c); err != nil {
-			return err
+		if err := t.describe(c); err != nil {
+			return nil, err
 		}
 	}
 	web := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -38,59 +38,59 @@ func (o *createOptions) prerequisites(ctx context.Context, env operation.Environ
 	if c := facts.AWS.Cluster; c != nil {
 		facts.GatherRelease(ctx, c.Release, release.Options{Clock: env.Clock})
 	}
-	prerequisites.GatherAWS(ctx, cfg, nil, facts)
+	prerequisites.GatherAWS(ctx, t.AWS, nil, facts)
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
-	return operation.Report(env, prerequisites.Run(facts), o.ignoreFailed)
+	return zones, operation.Report(env, prerequisites.Run(facts), o.ignoreFailed)
 }
 
 // zones resolves the zones of the network, which are names or ids. By default it is a zone that the management cluster serves.
-func (o *createOptions) zones(ctx context.Context, cfg aws.Config, facts *prerequisites.Facts) error {
-	prerequisites.GatherAvailabilityZones(ctx, cfg, facts)
+func (t Target) zones(ctx context.Context, facts *prerequisites.Facts) ([]string, error) {
+	prerequisites.GatherAvailabilityZones(ctx, t.AWS, facts)
 	if err := facts.AWS.Errors["zones"]; err != nil {
-		if o.infraJSON != "" {
-			return nil // the zones of a network that exists are not resolved
+		if t.GivenNetwork {
+			return t.Network.Zones, nil // the zones of a network that exists are not resolved
 		}
-		return err
+		return nil, err
 	}
-	private := o.cluster.EndpointAccess == hyperv1.Private || o.cluster.EndpointAccess == hyperv1.PublicAndPrivate
-	given := o.network.Zones
-	if o.infraJSON != "" {
+	private := t.Cluster.EndpointAccess == hyperv1.Private || t.Cluster.EndpointAccess == hyperv1.PublicAndPrivate
+	given := t.Network.Zones
+	if t.GivenNetwork {
 		given = nil
-		for _, z := range o.cluster.Infra.Zones {
+		for _, z := range t.Cluster.Infra.Zones {
 			given = append(given, z.Name)
 		}
 	}
 	if len(given) == 0 {
 		first, err := facts.FirstZone(private)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		given = []string{first.Name}
 	}
-	found, err := facts.AWS.AvailabilityZones.Resolve(cfg.Region, given)
+	found, err := facts.AWS.AvailabilityZones.Resolve(t.AWS.Region, given)
 	if err != nil {
-		return &operation.UsageError{Err: fmt.Errorf("--zones: %w", err)}
-	}
-	if o.infraJSON == "" {
-		o.network.Zones = found.Names()
+		return nil, &operation.UsageError{Err: fmt.Errorf("--zones: %w", err)}
 	}
 	facts.AWS.Cluster = &prerequisites.Cluster{New: true, Private: private, Zones: found}
-	return nil
+	if t.GivenNetwork {
+		return t.Network.Zones, nil
+	}
+	return found.Names(), nil
 }
 
 // describe adds the facts for the checks of the account.
-func (o *createOptions) describe(c *prerequisites.Cluster) error {
+func (t Target) describe(c *prerequisites.Cluster) error {
 	// A shared VPC uses quotas of another account.
-	c.Continued = o.continued || o.infraJSON != "" || o.vpcOwner.Given()
-	c.Spot = o.cluster.AutoNode
-	c.Release = &prerequisites.Release{Image: o.cluster.Release, PullSecret: o.cluster.PullSecret, Mirrors: o.cluster.ImageContentSources}
-	if !o.cluster.WithoutPools {
-		pool := o.cluster.Pool
+	c.Continued = t.Continued || t.GivenNetwork || t.VPCOwner.Given()
+	c.Spot = t.Cluster.AutoNode
+	c.Release = &prerequisites.Release{Image: t.Cluster.Release, PullSecret: t.Cluster.PullSecret, Mirrors: t.Cluster.ImageContentSources}
+	if !t.Cluster.WithoutPools {
+		pool := t.Cluster.Pool
 		c.Machines = []prerequisites.Machines{{InstanceType: pool.InstanceType, Arch: pool.Arch, Zones: c.Zones, Count: int(pool.Replicas) * len(c.Zones)}}
 	}
-	n := &o.network
+	n := t.Network
 	switch {
 	case n.PublicOnly, n.HasProxy(): // no NAT gateway
 	case n.SingleNATGateway:
@@ -99,11 +99,11 @@ func (o *createOptions) describe(c *prerequisites.Cluster) error {
 		c.Needs.Addresses, c.Needs.NATs = len(c.Zones), 1
 	}
 	var commands []string
-	if o.infraJSON == "" && !o.vpcOwner.Given() {
+	if !t.GivenNetwork && !t.VPCOwner.Given() {
 		c.Owner = n.Owner()
 		commands = append(commands, "create-infra")
 	}
-	if o.iamJSON == "" {
+	if !t.GivenRoles {
 		commands = append(commands, "create-iam")
 	}
 	for _, command := range commands {

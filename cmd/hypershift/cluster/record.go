@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 )
 
@@ -23,6 +24,14 @@ type record struct {
 	Zones []string `json:"zones,omitempty"`
 	// VPCOwner is the account of a shared VPC. Without its credentials, the network would be left behind.
 	VPCOwner string `json:"vpcOwner,omitempty"`
+}
+
+// record returns the facts of a target.
+func (t Target) record(m *management.API) record {
+	return record{
+		Server: m.Server, InfraID: t.Network.InfraID, Region: t.Network.Region,
+		BaseDomain: t.Network.BaseDomain, BaseDomainPrefix: t.Network.BaseDomainPrefix, Zones: t.Network.Zones, VPCOwner: t.Roles.VPCOwner,
+	}
 }
 
 func recordPath(env operation.Environment, namespace, name string) (string, error) {

@@ -12,19 +12,19 @@ import (
 func (o *createOptions) renders() bool { return o.render || o.renderInto != "" }
 
 // print prints the objects. It makes no call, and its output depends on the flags and the files only.
-func (o *createOptions) print(env operation.Environment) error {
+func (o *createOptions) print(env operation.Environment, r Request) error {
 	switch {
-	case o.infraJSON == "" || o.iamJSON == "":
+	case !r.GivenNetwork || !r.GivenRoles:
 		return &operation.UsageError{Err: errors.New("--render needs --infra-json and --iam-json: it makes no call, and the ids of AWS come from there")}
 	case o.Plan || o.wait:
 		return &operation.UsageError{Err: errors.New("--render excludes --plan and --wait")}
-	case o.sensitive && o.cluster.IAM.KMSKeyARN == "" && len(o.cluster.EncryptionKey) == 0:
+	case o.sensitive && r.Cluster.IAM.KMSKeyARN == "" && len(r.Cluster.EncryptionKey) == 0:
 		return &operation.UsageError{Err: errors.New("--render-sensitive needs --etcd-encryption-key-file: a random key would be another one each time")}
 	}
-	if err := operation.Check(o.cluster.Validate()); err != nil {
+	if err := operation.Check(r.Cluster.Validate()); err != nil {
 		return err
 	}
-	text, err := clustermanifests.YAML(o.cluster.Objects(), o.sensitive)
+	text, err := clustermanifests.YAML(r.Cluster.Objects(), o.sensitive)
 	if err != nil {
 		return err
 	}

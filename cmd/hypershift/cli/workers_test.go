@@ -66,7 +66,7 @@ func TestSecurityGroupForWorkers(t *testing.T) {
 		}},
 	})
 	u.try(err)
-	if code := u.run(append(slices.Clone(create), "--plan")...); code != cli.Changes || !strings.Contains(u.out.String(), "SSH: (none) -> tcp 22-22 from 10.0.0.0/16") {
+	if code := u.run(append(slices.Clone(create), "--plan")...); code != cli.Changes || !strings.Contains(u.out.String(), "-> all from the group, icmp -1--1 from 10.0.0.0/16, tcp 22-22 from 10.0.0.0/16") {
 		t.Errorf("exit code %d\n%s", code, u.out.String())
 	}
 	u.must(create...)

@@ -113,16 +113,20 @@ func (r Rule) ingress(group string) ingress {
 		out.wire.FromPort, out.wire.ToPort = &r.From, &r.To
 	}
 	network := r.Source.String()
+	var description *string
+	if r.Description != "" {
+		description = &r.Description
+	}
 	switch {
 	case !r.Source.IsValid():
 		out.source = group
-		out.wire.UserIdGroupPairs = []types.UserIdGroupPair{{GroupId: &group, Description: &r.Description}}
+		out.wire.UserIdGroupPairs = []types.UserIdGroupPair{{GroupId: &group, Description: description}}
 	case r.Source.Addr().Is6():
 		out.source = network
-		out.wire.Ipv6Ranges = []types.Ipv6Range{{CidrIpv6: &network, Description: &r.Description}}
+		out.wire.Ipv6Ranges = []types.Ipv6Range{{CidrIpv6: &network, Description: description}}
 	default:
 		out.source = network
-		out.wire.IpRanges = []types.IpRange{{CidrIp: &network, Description: &r.Description}}
+		out.wire.IpRanges = []types.IpRange{{CidrIp: &network, Description: description}}
 	}
 	return out
 }

@@ -139,6 +139,12 @@ func TestCustomerReachesANodeThroughAnEndpoint(t *testing.T) {
 		LoadBalancerArn: nlb.LoadBalancerArn, Protocol: elbtypes.ProtocolEnumTcp, Port: aws.Int32(7443),
 		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: group.TargetGroupArn}},
 	}))
+	available := elb.NewLoadBalancerAvailableWaiter(balancers, func(o *elb.LoadBalancerAvailableWaiterOptions) {
+		o.MinDelay, o.MaxDelay = 50*time.Millisecond, time.Second
+	})
+	if err := available.Wait(t.Context(), &elb.DescribeLoadBalancersInput{LoadBalancerArns: []string{*nlb.LoadBalancerArn}}, 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
 	service := must[*ec2.CreateVpcEndpointServiceConfigurationOutput](t)(services.CreateVpcEndpointServiceConfiguration(t.Context(), &ec2.CreateVpcEndpointServiceConfigurationInput{
 		NetworkLoadBalancerArns: []string{*nlb.LoadBalancerArn}, AcceptanceRequired: aws.Bool(false),
 	})).ServiceConfiguration

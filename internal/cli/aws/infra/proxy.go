@@ -102,7 +102,7 @@ func (b builder) proxyIngress() []securitygroup.Rule {
 	if b.SecureProxy {
 		last = secureProxyPort
 	}
-	return []securitygroup.Rule{{Protocol: "tcp", From: proxyPort, To: last, Source: b.VPCCIDR.Masked(), Description: "Proxy for the VPC"}}
+	return []securitygroup.Rule{{Protocol: "tcp", From: proxyPort, To: last, Source: b.VPCCIDR.Masked()}}
 }
 
 // The scripts have placeholders in the form @NAME@. They are no templates of Go: one use of text/template, which finds methods by their names,

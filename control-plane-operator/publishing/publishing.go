@@ -1,6 +1,6 @@
 // Package publishing resolves the address under which clients reach a service that a control plane publishes.
 //
-//	LoadBalancer   hostname from the spec, or that of the load balancer; port of the Service
+//	LoadBalancer   hostname from the spec, or of the load balancer; port of the Service
 //	NodePort       address from the spec; node port from the spec, or the allocated one
 //	Route          host of the Route; port of the router
 //

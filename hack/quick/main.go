@@ -23,7 +23,7 @@ var starters = []string{
 	module + "/test/awsemulator",
 }
 
-// trees are the packages of the product. Those of test run in environments.
+// trees are the packages of the product. Packages below test run in environments.
 var trees = []string{module + "/api/...", "./cmd/...", "./internal/...", "./hypershift-operator/...", "./control-plane-operator/..."}
 
 func main() {

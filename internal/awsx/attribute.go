@@ -25,7 +25,7 @@ type ComparedAttribute[Spec, Observed, In any] struct {
 	Diff func(spec Spec, observed Observed, in *In)
 }
 
-// Diff returns the input of the call that turns the attributes of observed into those of spec. It returns nil for no
+// Diff returns the input of the call that turns the attributes of observed into the attributes of spec. It returns nil for no
 // difference.
 func Diff[Spec, Observed, In any](attributes []ComparedAttribute[Spec, Observed, In], spec Spec, observed Observed) *In {
 	in := new(In)

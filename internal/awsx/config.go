@@ -52,7 +52,7 @@ type WebIdentity struct {
 	// Token returns a fresh token; it is called about once an hour.
 	Token func(context.Context) ([]byte, error)
 	// Fallback, if set, returns the token for a role that trusts only the subject of
-	// earlier versions. It is called when STS denies that of Token.
+	// earlier versions. It is called when STS denies the token of Token.
 	Fallback func(context.Context) ([]byte, error)
 }
 

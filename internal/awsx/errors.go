@@ -180,7 +180,7 @@ var codesOfDeletion = map[string][]string{
 	"TerminateInstances":                     {"InvalidInstanceID.NotFound"},
 }
 
-// isAboutResource reports whether the resource that does not exist is the one that the call deletes. A deletion that misses another
+// isAboutResource reports whether the call deletes the resource that does not exist. A deletion that misses another
 // resource, such as the route of an endpoint, has failed.
 func isAboutResource(operation, code string) bool {
 	codes, listed := codesOfDeletion[operation]

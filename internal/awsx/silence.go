@@ -89,7 +89,7 @@ func (b *breaker) admit(host string) error {
 }
 
 // record takes any answer, a refused connection included, for a sign of life. An
-// attempt that its caller has given up is none, either way.
+// attempt that its caller has given up is no evidence, either way.
 func (b *breaker) record(host string, err error, givenUp bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

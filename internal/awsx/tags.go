@@ -19,7 +19,7 @@ type Tags map[string]string
 const (
 	// OwnerTag is on all our resources. Its value is the UID of their
 	// HostedControlPlane. A resource without our UID is neither adopted nor deleted,
-	// except for one that was created for the same cluster (Tags.Inherit).
+	// except for a resource that was created for the same cluster (Tags.Inherit).
 	OwnerTag = "hypershift.openshift.io/owner"
 	// RoleTag is the purpose of a resource, e.g. "private-router-endpoint".
 	RoleTag = "hypershift.openshift.io/role"
@@ -48,7 +48,7 @@ func UserTags(list []hyperv1.AWSResourceTag) Tags {
 }
 
 const (
-	// maxTagKey is that of EC2; other services take one more.
+	// maxTagKey is the limit of EC2; other services take one more.
 	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Tag.html
 	maxTagKey   = 127
 	maxTagValue = 256

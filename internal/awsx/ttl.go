@@ -60,7 +60,7 @@ const (
 
 	// IsolatedRolesTTL is how long the check lasts that the roles of a cluster trust
 	// no service account. A trust policy changes rarely, and the check takes a call of
-	// STS for each role, two for one that is exposed.
+	// STS for each role, two for an exposed role.
 	IsolatedRolesTTL = 12 * time.Hour
 	// ExposedRolesTTL is how long the check lasts after it has found an exposed role.
 	// A user who corrects the trust policy waits for it to pass.

@@ -15,7 +15,7 @@ type token func() ([]byte, error)
 // GetIdentityToken implements stscreds.IdentityTokenRetriever.
 func (t token) GetIdentityToken() ([]byte, error) { return t() }
 
-// provider exchanges tokens for credentials: those of Token, and those of
+// provider exchanges tokens for credentials: the tokens of Token, and of
 // Fallback for a role that denies them.
 func (w *WebIdentity) provider(ctx context.Context, client *sts.Client) aws.CredentialsProvider {
 	exchange := func(get func(context.Context) ([]byte, error)) aws.CredentialsProvider {

@@ -236,7 +236,7 @@ func (l *Ledger[S]) claim(s S, entry Entry) Claim {
 	return c
 }
 
-// Reasons of events about a repair of a resource, and about one that is not possible.
+// Reasons of events about a repair of a resource, and about a repair that is not possible.
 const (
 	ResourceChanged = "AWSResourceChanged"
 	ChangeGivenUp   = "AWSChangeGivenUp"

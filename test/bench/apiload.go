@@ -69,7 +69,7 @@ var requestKinds = []struct {
 // watched is the kind of the events of a watch, from the create to the event.
 const watched = "event of a watch"
 
-// latencies are those of one kind of request in milliseconds, by path, in the order of requests.
+// latencies are the latencies of one kind of request in milliseconds, by path, in the order of requests.
 type latencies [paths][]float64
 
 // percentile is the sample below which that share of all samples is.

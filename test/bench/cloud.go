@@ -48,7 +48,7 @@ func (c *cloud) signIn() error {
 	return errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", who.AccessKeyID), os.Setenv("AWS_SECRET_ACCESS_KEY", who.SecretAccessKey))
 }
 
-// calls are those of the operators since the last ForgetCalls.
+// calls are the calls of the operators since the last ForgetCalls.
 func (c *cloud) calls() []fakeaws.Call {
 	return slices.DeleteFunc(c.Calls(), func(call fakeaws.Call) bool { return call.Role == observer })
 }

@@ -53,7 +53,7 @@ const bareStarts = 3
 type floor struct {
 	// files are the files of the directory pki.
 	files map[string][]byte
-	// trust, cert and key are those of an administrator.
+	// trust, cert and key are the credentials of an administrator.
 	trust, cert, key []byte
 }
 
@@ -95,7 +95,7 @@ func newFloor(server string, etcd ...string) (*floor, error) {
 	return f, err
 }
 
-// config is that of the administrator, for an API server at host:port.
+// config is the configuration of an administrator, for an API server at host:port.
 func (f *floor) config(address string) *rest.Config {
 	return &rest.Config{
 		Host: "https://" + address, Timeout: time.Second, QPS: -1,
@@ -220,7 +220,7 @@ func bareProcessesRows(seconds []float64) []report.Row {
 	}}
 }
 
-// floorVariables are the values of floor.yaml: those of a namespace of the lab, some of them replaced.
+// floorVariables are the values of floor.yaml: the values of a namespace of the lab, some of them replaced.
 func floorVariables(namespace string, instead map[string]string) map[string]string {
 	variables := map[string]string{
 		"NAMESPACE": namespace, "PKI": "/etc/kubernetes/pki", "DATA": "/var/lib/etcd", "LISTEN": "0.0.0.0", "ETCD_HOST": "etcd." + namespace + ".svc",

@@ -168,7 +168,7 @@ func (k *keys) generate() (private, public []byte, err error) {
 	return private, public, err
 }
 
-// allMade describes what is missing after the writes have ended.
+// allMade describes the missing objects after the writes have ended.
 func allMade(ctx context.Context, c client.Client, clusters []*cluster) error {
 	for _, cl := range clusters {
 		for _, o := range []client.Object{
@@ -187,7 +187,7 @@ func allMade(ctx context.Context, c client.Client, clusters []*cluster) error {
 	return nil
 }
 
-// touchTask makes changes without effect, from a process of its own: its cost is not that of the operator.
+// touchTask makes changes without effect, from a process of its own: its cost is not part of the operator's.
 func touchTask(ctx context.Context, t *taskRun) error {
 	var kubeconfig string
 	if err := t.read(&kubeconfig); err != nil {

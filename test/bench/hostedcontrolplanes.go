@@ -147,7 +147,7 @@ func atOnceRows(numbers ...int) (rows []report.Row) {
 	return rows
 }
 
-// startOfSeveral is what is known about the start of several control planes.
+// startOfSeveral holds the measurements of the start of several control planes.
 const startOfSeveral = "as for the start of one. Known: two cores are busy all the time, so a request to the management cluster takes 100 to 200 ms. Of 80 CPU seconds, the API " +
 	"servers of five hosted clusters needed 24, that of the management cluster 15 for 2,800 requests, kubelets and containers 12, the control-plane-operators 6.5. A CPU profile of " +
 	"the API server of the management cluster has no hot spot: 32 % are updates of objects, 14 % of all are managed fields, 14 % garbage collection, 3 % authentication."

@@ -27,7 +27,7 @@ type section struct {
 	// on is the required environment; measure gets the kubeconfig of its API server.
 	on      ground
 	measure func(ctx context.Context, kubeconfig string) ([]report.Row, error)
-	// rows are those that measure returns, without measurements, and where describes what is real in them.
+	// rows are the rows that measure returns, without measurements, and where describes their real parts.
 	rows  []report.Row
 	where string
 }

@@ -179,7 +179,7 @@ func fleetTask(ctx context.Context, t *taskRun) error {
 }
 
 // actAsControlPlanes writes the statuses for which the NodePools wait, as the control-plane-operators do, and reports the
-// control planes as available: one that does not start would cause status changes after two minutes.
+// control planes as available: a control plane that does not start would cause status changes after two minutes.
 func actAsControlPlanes(ctx context.Context, c client.Client) error {
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"platform":{"aws":{"defaultWorkerSecurityGroupID":"sg-0123456789abcdef0"}}}}`))
 	return each(ctx, fleet(), func(ctx context.Context, cl *cluster) error {

@@ -58,7 +58,7 @@ func values[T any](all []T, value func(T) float64) []float64 {
 	return out
 }
 
-// last is the last measurement; empty if there is none.
+// last is the last measurement; empty without a measurement.
 func last[T any](all []T) (one T) {
 	if len(all) > 0 {
 		one = all[len(all)-1]

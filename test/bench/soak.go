@@ -45,7 +45,7 @@ const (
 	flat = 5
 )
 
-// anonymousKept is what is known about the growth of anonymous memory.
+// anonymousKept holds the growth of anonymous memory.
 const anonymousKept = "the operator forgets what it knows of a deleted cluster, so that its heap in use does not grow. The growth gets smaller with each quarter. Probably it is " +
 	"pages that the Go runtime has obtained and not returned."
 

@@ -26,7 +26,7 @@ const (
 	workersDeletions = 3
 	// workers is the number of its machines.
 	workers = 2
-	// goneEvery is the time between two looks at what is left.
+	// goneEvery is the time between two reads of the remaining parts.
 	goneEvery = 200 * time.Millisecond
 )
 
@@ -170,7 +170,7 @@ func untilGone(ctx context.Context, began time.Time, parts []part) (goneParts, e
 	}
 }
 
-// partsOf are all parts of a cluster, in the order in which they usually go. account is that of the customer, and before has what the account of
+// partsOf are all parts of a cluster, in the order in which they usually go. account is the account of the customer, and before has what the account of
 // the management cluster had before the cluster.
 func (b *labBench) partsOf(hc *hyperv1.HostedCluster, account string, before map[string]bool) []part {
 	namespace := controlPlane(client.ObjectKeyFromObject(hc))

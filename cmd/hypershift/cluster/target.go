@@ -55,7 +55,7 @@ func resolve(ctx context.Context, env operation.Environment, m *management.API, 
 	return t, err
 }
 
-// locate asks AWS for what is left: the zones, and the account of a shared VPC. The checks of `doctor` come before.
+// locate asks AWS for the rest: the zones, and the account of a shared VPC. The checks of `doctor` come before.
 func (o *createOptions) locate(ctx context.Context, env operation.Environment, m *management.API, t Target) (_ Target, err error) {
 	if !t.Cluster.WithoutPools && (!t.GivenNetwork || !t.GivenRoles) {
 		if err := nodepool.CheckInstanceType(ctx, env, t.AWS, t.Cluster.Pool); err != nil {

@@ -68,7 +68,7 @@ func autoscalerAnnotations(s *Spec) map[string]string {
 	return out
 }
 
-// capacityLabels returns the labels that the node will have in addition to those of the user, because pods may require them.
+// capacityLabels returns the labels that the node will have in addition to the labels of the user, because pods may require them.
 func capacityLabels(s *Spec) string {
 	labels := map[string]string{
 		"kubernetes.io/arch":               string(s.Arch()),

@@ -36,7 +36,7 @@ func MergeTags(cluster, pool []hyperv1.AWSResourceTag) (tags map[string]string, 
 }
 
 // ourTags identify an instance and take precedence over the tags of users. Their
-// number is that of defaultsOf.
+// number is in validation.NodePoolDefaults.InstanceTags.
 func ourTags(np *hyperv1.NodePool, hc *hyperv1.HostedCluster) map[string]string {
 	tags := map[string]string{names.ClusterTag(hc.Spec.InfraID): names.ClusterTagValue}
 	if Market(np.Spec.Platform.AWS.Placement) == hyperv1.MarketTypeSpot {

@@ -24,7 +24,7 @@ var joinFailures = []string{
 	hyperv1.NodePoolNodeNotJoinedReason,
 }
 
-// IsCause reports whether a reason is that of machines which do not become nodes.
+// IsCause reports whether a reason explains why machines do not become nodes.
 func IsCause(reason string) bool {
 	return slices.Contains(joinFailures, reason) || reason == hyperv1.NodePoolPodNetworkNotReadyReason
 }
@@ -82,7 +82,7 @@ func NoNode(p *objects.Pool, m *clusterv1.Machine) State {
 	return State{Reason: hyperv1.NodePoolNodesNotHealthyReason, Message: "no node yet"}
 }
 
-// whyUnhealthy returns what is wrong with a node.
+// whyUnhealthy returns the problem of a node.
 func whyUnhealthy(m *clusterv1.Machine, c *metav1.Condition) State {
 	state := stateOf(m, "the node", c.Reason, c.Message)
 	if podNetworkMissing(c.Message) {

@@ -26,7 +26,7 @@ type Groups map[State][]string
 func (g Groups) add(machine string, state State) { g[state] = append(g[state], machine) }
 
 // Summary returns one sentence for each group, the largest first. It does not depend on the order of the machines. The reason
-// is that of the largest group. Small groups are counted only: the text of a group may come from an instance, and each
+// is the largest group's. Small groups are counted only: the text of a group may come from an instance, and each
 // instance may report another one.
 func (g Groups) Summary(total int, otherwise string) (reason, message string) {
 	groups := make([]State, 0, len(g))
@@ -105,7 +105,7 @@ func notTrue(m *clusterv1.Machine, condition string) *metav1.Condition {
 	return c
 }
 
-// NotHealthy returns what is wrong with the node of each machine.
+// NotHealthy returns the problem of each machine with a node that is not healthy, or without a node.
 func NotHealthy(p *objects.Pool) Groups {
 	out := Groups{}
 	for i := range p.Machines {

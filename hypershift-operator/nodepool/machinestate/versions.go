@@ -84,7 +84,7 @@ func releaseOf(p *objects.Pool, m *clusterv1.Machine) string {
 	return strings.TrimPrefix(m.Spec.Version, "v")
 }
 
-// kubeletOf returns the version that the node reports, or the one that the machine was created with.
+// kubeletOf returns the version that the node reports, or the version that the machine was created with.
 func kubeletOf(m *clusterv1.Machine) string {
 	if info := m.Status.NodeInfo; info != nil && info.KubeletVersion != "" {
 		return info.KubeletVersion

@@ -61,7 +61,7 @@ func wrongArch(name string, arch hyperv1.Architecture) *field.Error {
 }
 
 // checkReported reads the capacity that the AWS provider of Cluster API has written into the status of a template. reported is
-// false if there is none.
+// false without a report.
 func checkReported(templates []infrav1.AWSMachineTemplate, name string, arch hyperv1.Architecture) (errs field.ErrorList, reported bool) {
 	for _, t := range templates {
 		if t.Spec.Template.Spec.InstanceType != name || t.Status.NodeInfo == nil || t.Status.NodeInfo.Architecture == "" {

@@ -42,7 +42,7 @@ func NodeConfig(ctx context.Context, reader client.Reader, np *hyperv1.NodePool,
 	return config, nil
 }
 
-// clusterMirrors returns the mirrors of the HostedCluster. They precede those of the pool.
+// clusterMirrors returns the mirrors of the HostedCluster. They precede the pool's mirrors.
 func clusterMirrors(hc *hyperv1.HostedCluster) ([]nodeconfig.Mirror, error) {
 	var mirrors []nodeconfig.Mirror
 	for _, source := range hc.Spec.ImageContentSources {

@@ -147,7 +147,7 @@ func (m *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
 	got := read(*out.VpcEndpoint)
 	got.Tags = spec.Tags // the answer may not have them
 	if got.State.Leaving() {
-		// The token is that of an earlier endpoint, which was deleted. Recording
+		// The token belongs to an earlier endpoint, which was deleted. Recording
 		// its id gives the next attempt another token.
 		return got, nil
 	}

@@ -23,7 +23,7 @@ type Deletion struct {
 	RejectConnections bool
 }
 
-// Remaining is what is left after a call of Delete.
+// Remaining holds the services that still exist after a call of Delete.
 type Remaining struct {
 	// Found is the name of a service that was found, or "".
 	Found string
@@ -36,7 +36,7 @@ type Remaining struct {
 // Done is true if nothing is left.
 func (r Remaining) Done() bool { return len(r.Deleting) == 0 && len(r.Endpoints) == 0 }
 
-// Delete starts to delete every service of the owner and returns what is left.
+// Delete starts to delete every service of the owner and returns the remaining services.
 func (s *Services) Delete(ctx context.Context, d Deletion) (Remaining, error) {
 	var left Remaining
 	mine, err := s.findAll(ctx, d.Owner)

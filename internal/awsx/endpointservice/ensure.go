@@ -201,7 +201,7 @@ func applyTo(svc *Service, change *ec2.ModifyVpcEndpointServiceConfigurationInpu
 	}
 }
 
-// minus returns what is in a and not in b, or nil.
+// minus returns the elements of a that are not in b, or nil.
 func minus(a, b []string) []string {
 	var out []string
 	for _, x := range a {

@@ -64,7 +64,7 @@ type Service struct {
 	tags          awsx.Tags
 }
 
-// Options are the lifetimes of what is cached.
+// Options are the lifetimes of cached lists.
 type Options struct {
 	ListTTL       time.Duration // of the list of all services
 	PrincipalsTTL time.Duration // of the principals of one service

@@ -28,7 +28,7 @@ type Target struct {
 	Region string
 	// IssuerURL is the issuer of the tokens, RoleARN the role that trusts them.
 	IssuerURL, RoleARN string
-	// Subject of the tokens; by default that of Options.
+	// Subject of the tokens; by default the subject in Options.
 	Subject string
 	// AssumeRoleARN is a role of another account that RoleARN assumes, for
 	// resources in a shared VPC. Empty for RoleARN itself.
@@ -99,7 +99,7 @@ type Sessions struct {
 }
 
 // maxTargets is how many sessions are kept. Users choose the roles. A cluster uses
-// up to four: the operator's, two of a shared VPC, and that of its KMS key; and as
+// up to four: the operator's, two of a shared VPC, and the role of its KMS key; and as
 // many again while they are changed.
 const maxTargets = 40
 
@@ -168,7 +168,7 @@ func (s *Sessions) config(ctx context.Context, target Target) (aws.Config, error
 }
 
 // webIdentity uses a subject for which no user of the hosted cluster can mint a
-// token, and that of the service account for a role that does not trust the first.
+// token, and the service account token for a role that does not trust the first.
 func (s *Sessions) webIdentity(target Target) *awsx.WebIdentity {
 	token := func(subject string) func(context.Context) ([]byte, error) {
 		return func(ctx context.Context) ([]byte, error) { return s.opts.Token(ctx, target.IssuerURL, subject) }
@@ -220,7 +220,7 @@ func (s *Sessions) recordOutcomes(target Target) func(*middleware.Stack) error {
 }
 
 // ofOperation returns the error as the caller gets it. The SDK adds the service and the operation only after all middleware, and
-// awsx needs them: AccessDenied of STS is about the role, and that of any other service about a permission.
+// awsx needs them: AccessDenied of STS is about the role, and AccessDenied of any other service about a permission.
 func ofOperation(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -78,7 +78,7 @@ func impaired(s *types.InstanceStatusSummary) bool {
 }
 
 // Console returns the last output of an instance on its console, at most 64 KiB. Instances on the Nitro hypervisor have the
-// present output, others that of their last start or stop.
+// present output, others the output of their last start or stop.
 func Console(ctx context.Context, api API, id string) ([]byte, error) {
 	out, err := api.GetConsoleOutput(ctx, &ec2.GetConsoleOutputInput{InstanceId: aws.String(id), Latest: aws.Bool(true)})
 	if awsx.Code(err) == "UnsupportedOperation" {

@@ -1,5 +1,5 @@
 // Package meter counts the calls of AWS by operation and outcome. AWS throttles by
-// account: the calls of one operator count against those of all others.
+// account: the calls of one operator count against the calls of all others.
 package meter
 
 import (

@@ -41,7 +41,7 @@ func NewClient(cfg aws.Config) *s3.Client {
 // ownerKey is the metadata key of an object for the UID of its cluster.
 const ownerKey = "hypershift-owner"
 
-// maxSize is far more than a document of ours has; what is larger is not ours.
+// maxSize is far more than a document of ours has; a larger one is not ours.
 const maxSize = 1 << 20
 
 // A Bucket holds the documents of all clusters of an operator.
@@ -141,7 +141,7 @@ type object struct {
 	body  []byte
 }
 
-// get returns the object, or nil if there is none.
+// get returns the object, or nil if it does not exist.
 func (b *Bucket) get(ctx context.Context, key string) (*object, error) {
 	out, err := b.api.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(b.name), Key: aws.String(key)})
 	if awsx.IsNotFound(err) && !IsNoBucket(err) {

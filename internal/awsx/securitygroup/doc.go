@@ -1,7 +1,7 @@
-// Package securitygroup describes a security group, and manages the security groups of a cluster for the operators: those of its VPC
-// endpoints and that of its workers. Package groupnode drives the same description for the command line.
+// Package securitygroup describes a security group, and manages the security groups of a cluster for the operators: the groups of its
+// VPC endpoints and of its workers. Package groupnode drives the same description for the command line.
 //
-//	Spec, Rule, Group     what is wanted, what exists                            types.go
+//	Spec, Rule, Group     desired and observed groups                            types.go
 //	Create, SetIngress    calls of both drivers, texts of rules for plans        group.go
 //	  diff                missing and unwanted rules (pure)                      diff.go
 //	  WorkerRules         rules of a group for workers                           worker.go
@@ -9,8 +9,8 @@
 //	Manager                                                                      manager.go
 //	  Ensure:  find by owner and role ── none ──► create
 //	                  │                             │
-//	                  └────────── rules: authorize what is missing, then revoke
-//	                              what is not wanted ──► tags
+//	                  └────────── rules: authorize missing ones, then revoke
+//	                              the others ──► tags
 //	  Delete:  by role, and the recorded id
 //	  Users:   what prevents a deletion                                          users.go
 //

@@ -28,7 +28,7 @@ func Create(ctx context.Context, api Creator, spec Spec) (Group, error) {
 // Change is what SetIngress has changed.
 type Change struct{ authorized, revoked []ingress }
 
-// SetIngress makes the rules of a group those of spec. Missing rules are authorized first, so that a source that stays allowed is not
+// SetIngress makes the rules of a group match spec. Missing rules are authorized first, so that a source that stays allowed is not
 // locked out in between. After an error, Change has what was done before it.
 func SetIngress(ctx context.Context, api Ingress, spec Spec, got Group) (Change, error) {
 	var done Change

@@ -41,7 +41,7 @@ func NewCache(api API, clk clock.PassiveClock) *Cache {
 	return &Cache{api: api, known: cache.NewKeyed[string, Subnet](clk, maxSubnets)}
 }
 
-// Describe returns the subnets with these ids; one that does not exist is not
+// Describe returns the subnets with these ids; a subnet that does not exist is not
 // in the answer and does not hide the others.
 func (c *Cache) Describe(ctx context.Context, ids []string) (map[string]Subnet, error) {
 	if unknown := c.unknown(ids); len(unknown) > 0 {

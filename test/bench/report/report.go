@@ -13,7 +13,7 @@ import (
 // Section is a group of rows that are measured together.
 type Section struct {
 	Name string
-	// Where describes what is real in the measurement.
+	// Where describes the real parts of the measurement.
 	Where string
 	Rows  []Row
 }
@@ -46,7 +46,7 @@ func (r *Results) Add(m Measurement) {
 	r.Sections[i] = m
 }
 
-// of returns the measurement of a section; nil if there is none.
+// of returns the measurement of a section; nil without a measurement.
 func (r *Results) of(section string) *Measurement {
 	for i := range r.Sections {
 		if r.Sections[i].Section == section {

@@ -41,7 +41,7 @@ func Addresses(ctx context.Context, cfg aws.Config) (used, quota int, _ error) {
 	return len(addresses.Addresses), quota, nil
 }
 
-// Zone returns what is wrong with a hosted zone: it must exist, be private or not, and have a name at which domain ends or which ends at
+// Zone returns the problems of a hosted zone: it must exist, be private or not, and have a name at which domain ends or which ends at
 // domain.
 func Zone(ctx context.Context, cfg aws.Config, id, domain string, private bool) error {
 	zone, err := route53.NewFromConfig(cfg).GetHostedZone(ctx, &route53.GetHostedZoneInput{Id: aws.String(id)})

@@ -21,9 +21,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// Quota is a quota of an account, and what is used of it.
+// Quota is a quota of an account, and its use.
 type Quota struct {
-	// Name is what is limited, such as "VPCs". Where is what the quota is for if it is not the region, such as a zone.
+	// Name is the limited resource, such as "VPCs". Where is what the quota is for if it is not the region, such as a zone.
 	Name, Where string
 	// Needed is what another cluster needs.
 	Needed      int
@@ -46,7 +46,7 @@ type Needs struct {
 // Usual is a cluster in three zones, with a node of two vCPUs in each.
 var Usual = Needs{CPUs: 6, Addresses: 3, NATs: 1}
 
-// use is what is used of a quota, and for what.
+// use is the use of a quota, and its purpose.
 type use struct {
 	count int
 	where string
@@ -81,7 +81,7 @@ var measures = []measure{
 
 func one(Needs) int { return 1 }
 
-// Quotas returns the quotas that a cluster needs, in a fixed order. vpc is that of a cluster, or empty: the interface endpoints of the
+// Quotas returns the quotas that a cluster needs, in a fixed order. vpc is the VPC of a cluster, or empty: the interface endpoints of the
 // VPC that has the most are counted then.
 func Quotas(ctx context.Context, cfg aws.Config, vpc string, needs Needs) []Quota {
 	a := account{ec2: awsx.EC2(cfg), elb: elbv2.NewFromConfig(cfg), iam: iam.NewFromConfig(cfg), vpc: vpc}

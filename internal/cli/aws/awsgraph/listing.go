@@ -18,7 +18,7 @@ type Listing[T any] struct {
 	loaded bool
 }
 
-// Get returns the list. Without fresh, that of an earlier call is good enough.
+// Get returns the list. Without fresh, the list of an earlier call is good enough.
 func (l *Listing[T]) Get(ctx context.Context, fresh bool) ([]T, error) {
 	if !fresh {
 		l.mu.Lock()

@@ -102,7 +102,7 @@ func (a *assembly) wait(r *resource) {
 		}
 	}
 	references(r.cloudFormation, func(kind, name string) {
-		// In CloudFormation, the id of some nodes is that of another resource.
+		// In CloudFormation, the id of some nodes is another resource's id.
 		if kind == toNode && a.resources[name] != nil && a.resources[name].kind.idOf == "" {
 			delete(all, a.resources[name])
 		}

@@ -51,7 +51,7 @@ func (g Gap) Stays() bool { return g.command == "" }
 
 // Limits of CloudFormation.
 const (
-	// MaxInline is the size of a template in a call, and MaxInBucket that of a template in a bucket, in bytes.
+	// MaxInline is the size of a template in a call, and MaxInBucket the size of a template in a bucket, in bytes.
 	MaxInline    = 51_200
 	MaxInBucket  = 1_000_000
 	maxResources = 500

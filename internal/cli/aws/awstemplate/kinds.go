@@ -17,7 +17,7 @@ type kind struct {
 	partOf string
 	// attribute has the id of the resource in CloudFormation (empty: Ref returns it), and argument in Terraform.
 	attribute, argument string
-	// idOf: in CloudFormation, the id of the node is that of the resource of this kind that it depends on.
+	// idOf: in CloudFormation, the id of the node is the id of the resource of this kind that it depends on.
 	idOf      string
 	translate func(*translation)
 	// lookup is the parameter of CloudFormation, and the data source of Terraform, of a node that is only looked up.
@@ -40,7 +40,7 @@ func translations() map[string]kind {
 	return all
 }
 
-// networkKinds are those of a VPC and its subnets.
+// networkKinds are the kinds of a VPC and its subnets.
 func networkKinds() map[string]kind {
 	return map[string]kind{
 		"VPC": {cloudFormation: "AWS::EC2::VPC", terraform: "aws_vpc", argument: "id", translate: func(t *translation) {
@@ -100,7 +100,7 @@ func networkKinds() map[string]kind {
 	}
 }
 
-// routeKinds are those of routes and gateway endpoints.
+// routeKinds are the kinds of routes and gateway endpoints.
 func routeKinds() map[string]kind {
 	return map[string]kind{
 		"Route table": {cloudFormation: "AWS::EC2::RouteTable", terraform: "aws_route_table", argument: "id", translate: func(t *translation) {
@@ -143,7 +143,7 @@ func routeKinds() map[string]kind {
 	}
 }
 
-// instanceKinds are those of an instance.
+// instanceKinds are the kinds of an instance.
 func instanceKinds() map[string]kind {
 	return map[string]kind{
 		"Security group": {
@@ -175,7 +175,7 @@ func instanceKinds() map[string]kind {
 				t.set("CidrIp", "cidr_ipv4", m[4])
 			},
 		},
-		// The name is that of a parameter of Systems Manager.
+		// The name is the name of a Systems Manager parameter.
 		"Image": {argument: "insecure_value", lookup: func(n *rg.Node) lookup {
 			return lookup{
 				parameter: Parameter{
@@ -189,7 +189,7 @@ func instanceKinds() map[string]kind {
 	}
 }
 
-// zoneKinds are those of hosted zones.
+// zoneKinds are the kinds of hosted zones.
 func zoneKinds() map[string]kind {
 	return map[string]kind{
 		"Public hosted zone": {argument: "zone_id", lookup: func(n *rg.Node) lookup {
@@ -228,7 +228,7 @@ func zoneKinds() map[string]kind {
 	}
 }
 
-// identityKinds are those of IAM.
+// identityKinds are the kinds of IAM.
 func identityKinds() map[string]kind {
 	return map[string]kind{
 		"OIDC provider": {

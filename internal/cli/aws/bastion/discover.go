@@ -14,7 +14,7 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// Discover finds the resources of the bastion for their deletion. kept are those of its names that are not the cluster's.
+// Discover finds the resources of the bastion for their deletion. kept are resources with its names that are not the cluster's.
 func (c *Cloud) Discover(ctx context.Context) (_ *rg.Graph, kept []string, _ error) {
 	var instances []types.Instance
 	var groups []types.SecurityGroup

@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Nodes of the graph. Instance is that of the result.
+// Nodes of the graph. The result contains the Instance.
 const (
 	role          = "role/bastion"
 	policyNode    = "policy/bastion"

@@ -20,7 +20,7 @@ type Output struct {
 // localPort is the port of the user's machine.
 const localPort = 6443
 
-// NewOutput returns the result. host and port are those of the API server for the VPC; host may be empty.
+// NewOutput returns the result. host and port are the address of the API server for the VPC; host may be empty.
 func NewOutput(s Spec, p Place, instance, host string, port int32) Output {
 	session := fmt.Sprintf("aws ssm start-session --region %s --target %s", s.Region, instance)
 	o := Output{InstanceID: instance, SubnetID: p.Subnet, Region: s.Region, Shell: session}

@@ -31,7 +31,7 @@ var instanceTypes = map[string]string{"amd64": "t3.micro", "arm64": "t4g.micro"}
 
 func (s Spec) instanceType() string { return cmp.Or(s.InstanceType, instanceTypes[s.Arch]) }
 
-// Validate returns what is wrong, before any call of AWS. Paths are names of flags.
+// Validate returns the problems, before any call of AWS. Paths are names of flags.
 func (s Spec) Validate() field.ErrorList {
 	var errs field.ErrorList
 	flag := func(name string) *field.Path { return field.NewPath("--" + name) }

@@ -30,7 +30,7 @@ func serviceAccounts(namespace string, accounts ...string) []string {
 	return subjects
 }
 
-// The roles. Their names are those of other hypershift command lines. For programs that run next to the control plane, the
+// The roles. Other hypershift command lines use the same names. For programs that run next to the control plane, the
 // subjects are those that no administrator of the hosted cluster can create a token for.
 var (
 	ingress              = role{"openshift-ingress", serviceAccounts("openshift-ingress-operator", "ingress-operator"), "ingress.json"}

@@ -6,7 +6,7 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// Roles in the account of a shared VPC. Their names are those of other hypershift command lines.
+// Roles in the account of a shared VPC. Other hypershift command lines use the same names.
 const (
 	sharedVPCIngress      = "shared-vpc-route53"
 	sharedVPCControlPlane = "shared-vpc-endpoint"

@@ -69,7 +69,7 @@ var keyARN = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/.+$`)
 // Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateOpenIDConnectProvider.html
 const maxIssuer = 255
 
-// Validate returns what is wrong, before any call of AWS. Paths are names of flags.
+// Validate returns the problems, before any call of AWS. Paths are names of flags.
 func (s Spec) Validate() field.ErrorList {
 	var errs field.ErrorList
 	flag := func(name string) *field.Path { return field.NewPath("--" + name) }
@@ -142,7 +142,7 @@ func (s Spec) ownerARN(suffix string) string {
 	return fmt.Sprintf("arn:%s:iam::%s:role/%s-%s", s.Partition, s.VPCOwner, s.InfraID, suffix)
 }
 
-// Output is the file of --output-file. The names of the fields are those of other hypershift command lines.
+// Output is the file of --output-file. Other hypershift command lines use the same names of fields.
 type Output struct {
 	Region                    string      `json:"region"`
 	ProfileName               string      `json:"profileName"`

@@ -48,7 +48,7 @@ func Template(s Spec) awstemplate.Document {
 	}
 }
 
-// ValidateForTemplate returns what is wrong. The issuer and the ids may be missing.
+// ValidateForTemplate returns the problems. The issuer and the ids may be missing.
 func (s Spec) ValidateForTemplate() field.ErrorList {
 	if s.IssuerURL == "" {
 		s.IssuerURL = "https://parameter"

@@ -27,7 +27,7 @@ import (
 // deletion of the cluster would delete the role with which it is deleted.
 const OwnershipTag = "hypershift.openshift.io/cli-role"
 
-// Commands are the policies that a role has by default: those of the commands for one cluster.
+// Commands are the policies that a role has by default: the policies of the commands for one cluster.
 var Commands = []string{
 	"create-infra", "destroy-infra", "create-iam", "destroy-iam", "create-nodepool", "create-bastion", "destroy-bastion", "console-logs", "doctor",
 	"fix-dr-oidc-iam", "leftovers",
@@ -60,7 +60,7 @@ func (s Spec) Owner() awsgraph.Owner {
 
 var trustedARN = regexp.MustCompile(`^arn:[a-z-]+:(iam|sts)::[0-9]{12}:(root|user/.+|role/.+|assumed-role/.+)$`)
 
-// Validate returns what is wrong, before any call of AWS. Paths are names of flags.
+// Validate returns the problems, before any call of AWS. Paths are names of flags.
 func (s Spec) Validate() field.ErrorList {
 	var errs field.ErrorList
 	flag := func(name string) *field.Path { return field.NewPath("--" + name) }
@@ -197,7 +197,7 @@ func merge(all []statement) []statement {
 	return statements
 }
 
-// typeOf returns the type of the resources of an ARN, such as ec2:subnet; those of S3 have none.
+// typeOf returns the type of the resources of an ARN, such as ec2:subnet; ARNs of S3 have no type.
 func typeOf(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) < 6 {
@@ -207,7 +207,7 @@ func typeOf(arn string) string {
 	return parts[2] + ":" + name
 }
 
-// statements are those of the policy of a command.
+// statements are the statements of a command's policy.
 func (s Spec) statements(command string) ([]statement, error) {
 	text, err := iam.FillCommand(command, map[string]string{"INFRA_ID": s.InfraID, "OIDC_BUCKET": s.Bucket, "NAME_PREFIX": s.NamePrefix})
 	if err != nil {

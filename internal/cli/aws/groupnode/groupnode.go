@@ -40,7 +40,7 @@ type Client struct {
 	Groups func(ctx context.Context, name string) ([]types.SecurityGroup, error)
 }
 
-// Nodes returns the node of a group, and that of its rules if there are any: they take a call of their own.
+// Nodes returns the node of a group, and a node of its rules if there are any: rules take a call of their own.
 func (c Client) Nodes(g Group) []*rg.Node {
 	if len(g.Spec.Rules) == 0 {
 		return []*rg.Node{c.group(g)}

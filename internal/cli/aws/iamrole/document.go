@@ -59,7 +59,7 @@ func Fill(file, partition string, variables map[string]string) (string, error) {
 	return Normalize(InPartition(text, partition)), nil
 }
 
-// InPartition returns a policy with the ARNs of a partition. Templates have those of the partition aws.
+// InPartition returns a policy with the ARNs of a partition. Templates have ARNs of the partition aws.
 func InPartition(policy, partition string) string {
 	if partition == "" {
 		return policy

@@ -150,7 +150,7 @@ func NewCloud(cfg aws.Config, owner awsgraph.Owner) *Cloud {
 	return c
 }
 
-// SharedWith makes the account of cfg that of the cluster. It has the public zone, and uses the subnets of this account.
+// SharedWith makes the account of cfg the account of the cluster. It has the public zone, and uses the subnets of this account.
 func (c *Cloud) SharedWith(cfg aws.Config) *Cloud {
 	c.cluster = NewCloud(cfg, c.owner)
 	return c
@@ -189,7 +189,7 @@ func (c *Cloud) Prefetch() []func(context.Context) error {
 	}
 }
 
-// ResolveZones returns the names of zones that are given by name or id: of all accounts, that of the cluster gives them. Without any, it
+// ResolveZones returns the names of zones that are given by name or id: of all accounts, the cluster's account gives them. Without any, it
 // is the first zone of the region.
 func (c *Cloud) ResolveZones(ctx context.Context, given []string) ([]string, error) {
 	described, err := c.ofCluster().zones.Get(ctx, false)

@@ -27,7 +27,7 @@ type Remaining struct {
 
 func (r Remaining) String() string { return r.Kind + " " + r.ID + ": " + r.Reason }
 
-// kind of a discovered resource. A resource is deleted before those of the kinds that it uses.
+// kind of a discovered resource. A resource is deleted before the resources that it uses.
 type kind struct {
 	title string
 	uses  []string

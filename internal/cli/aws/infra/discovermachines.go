@@ -111,7 +111,7 @@ func (c *Cloud) discoverInterfaces(ctx context.Context, vpcs []string) (_ []foun
 			return nil, nil, fmt.Errorf("listing network interfaces: %w", err)
 		}
 		for _, i := range page.NetworkInterfaces {
-			// AWS manages those of NAT gateways, endpoints and load balancers, and deletes them after these.
+			// AWS manages the interfaces of NAT gateways, endpoints and load balancers, and deletes them after these.
 			if i.InterfaceType != types.NetworkInterfaceTypeInterface || aws.ToBool(i.RequesterManaged) || i.Attachment != nil && i.Attachment.InstanceId != nil {
 				continue
 			}

@@ -12,6 +12,6 @@
 //	output.go    the JSON file that `create cluster` reads
 //	discover*.go everything with the ownership tag, for deletion
 //
-// Names, tags and addresses are those of the hypershift command line of OpenShift, so that either deletes what the other has
+// Names, tags and addresses are the same as in the hypershift command line of OpenShift, so that either deletes what the other has
 // created.
 package infra

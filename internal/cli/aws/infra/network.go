@@ -93,7 +93,7 @@ func (c *Cloud) Graph(s Spec) (*rg.Graph, error) {
 }
 
 // zone returns the zone that matches, with the name that it has in the account of the cluster. In the account of a shared VPC, the same
-// name may be that of another zone; only ids are the same in all accounts.
+// name may belong to another zone; only ids are the same in all accounts.
 func (c *Cloud) zone(ctx context.Context, match func(types.AvailabilityZone) bool) (types.AvailabilityZone, error) {
 	known, err := c.ofCluster().zones.Get(ctx, false)
 	if err != nil {

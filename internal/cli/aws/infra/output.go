@@ -4,7 +4,7 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// Output is the file of --output-file. The names of the fields are those of other hypershift command lines.
+// Output is the file of --output-file. Other hypershift command lines use the same names of fields.
 type Output struct {
 	Region              string       `json:"region"`
 	Zone                string       `json:"zone"`

@@ -54,7 +54,7 @@ func (s Spec) proxyListeners() string {
 	return plainListener
 }
 
-// proxyAddresses returns the URLs of the proxy, with and without TLS to it. Each is empty if there is none.
+// proxyAddresses returns the URLs of the proxy, with and without TLS to it. Each is empty without a proxy of its kind.
 func (s Spec) proxyAddresses() (plain, secure string) {
 	if s.HasProxy() {
 		plain = fmt.Sprintf("http://%s:%d", s.proxyIP(), proxyPort)

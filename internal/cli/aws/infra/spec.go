@@ -34,7 +34,7 @@ type Spec struct {
 	Proxy, SecureProxy bool
 	// WorkerGroup adds a security group for nodes.
 	WorkerGroup bool
-	// ClusterAccount is the account of the cluster, and VPCOwner that of its VPC, if the VPC is shared. Both are in one partition.
+	// ClusterAccount is the account of the cluster, and VPCOwner the account of its VPC, if the VPC is shared. Both are in one partition.
 	ClusterAccount, VPCOwner, Partition string
 	Tags                                awsx.Tags
 }
@@ -49,7 +49,7 @@ const maxZoneTags = 10
 // maxZones is how many pairs of /20 subnets fit into a /16 in this layout.
 const maxZones = 8
 
-// Validate returns what is wrong, before any call of AWS. Paths are names of flags.
+// Validate returns the problems, before any call of AWS. Paths are names of flags.
 func (s Spec) Validate() field.ErrorList {
 	var errs field.ErrorList
 	flag := func(name string) *field.Path { return field.NewPath("--" + name) }

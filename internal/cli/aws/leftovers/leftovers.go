@@ -52,7 +52,7 @@ type Resource struct {
 
 // Finding is what was found in an account.
 type Finding struct {
-	// Graph deletes what is deleted, in the right order.
+	// Graph deletes the resources in the right order.
 	Graph     *rg.Graph
 	Resources []Resource
 }

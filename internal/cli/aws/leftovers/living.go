@@ -15,7 +15,7 @@ import (
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Filtering.html
 const filterValues = 200
 
-// living returns those of the ids that are of existing resources of one kind. EC2 lists instances and NAT gateways with their
+// living returns the ids of existing resources of one kind. EC2 lists instances and NAT gateways with their
 // tags for about an hour after their end, and endpoints for some minutes.
 func living(ctx context.Context, api *ec2.Client, kind types.ResourceType, ids []string) ([]string, error) {
 	read := map[types.ResourceType]func(context.Context, *ec2.Client, []string) ([]string, error){

@@ -18,19 +18,19 @@ type Prices struct {
 	Region string  `json:"region"`
 	Date   string  `json:"date"`
 	Prices []Price `json:"prices"`
-	// Without names what is not part of an estimate.
+	// Without names the costs that are not part of an estimate.
 	Without []string `json:"without"`
 }
 
 // Price is the price of one resource.
 type Price struct {
-	// Kind is that of `leftovers aws`. Key is what the price depends on, such as an instance type.
+	// Kind is a kind of `leftovers aws`. Key is the property that the price depends on, such as an instance type.
 	Kind string `json:"kind"`
 	Key  string `json:"key,omitempty"`
 	// Hour is the price of an hour in dollars. Whole: each begun hour is charged.
 	Hour  float64 `json:"hour,omitempty"`
 	Whole bool    `json:"whole,omitempty"`
-	// Month is the price of a month in dollars, for what is not charged by the hour.
+	// Month is the price of a month in dollars, for resources that are not charged by the hour.
 	Month  float64 `json:"month,omitempty"`
 	Source string  `json:"source"`
 }

@@ -21,9 +21,9 @@ import (
 type Machine struct {
 	// Node and GroupNode are the ids of the nodes of the instance and of its group. Package groupnode names the node of the rules.
 	Node, GroupNode string
-	// Name is the name of the instance, and GroupName that of the group.
+	// Name is the name of the instance, and GroupName the name of the group.
 	Name, GroupName, GroupDescription string
-	// VPC and Subnet return where the machine is. GroupPlace are the nodes whose ids VPC uses, and Place those of Subnet.
+	// VPC and Subnet return where the machine is. GroupPlace are the nodes whose ids VPC uses, and Place the nodes that Subnet uses.
 	VPC, Subnet       func(rg.IDs) string
 	GroupPlace, Place []string
 	// DependsOn are other nodes that exist before the instance is launched.

@@ -33,7 +33,7 @@ type Spec struct {
 // AWS reads the documents from the host name <bucket>.s3.<region>.amazonaws.com, whose certificate has no names with more dots.
 var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 
-// Validate returns what is wrong, before any call of AWS. Paths are names of flags.
+// Validate returns the problems, before any call of AWS. Paths are names of flags.
 func (s Spec) Validate() field.ErrorList {
 	var errs field.ErrorList
 	switch path := field.NewPath("--name"); {
@@ -167,7 +167,7 @@ func (b builder) tags() *rg.Node {
 			return rg.Observed{ID: b.Name}, put(ctx, desired)
 		},
 		Update: func(ctx context.Context, _ rg.Update) error {
-			// The call replaces all tags, those of others, too.
+			// The call replaces all tags, also tags of others.
 			tags, _, err := b.observe(ctx)
 			if err != nil {
 				return err

@@ -32,7 +32,7 @@ type Spec struct {
 	Partition, Account string
 	// IssuerURL is the issuer of the management cluster, which IAM has to know.
 	IssuerURL string
-	// Namespace is that of the chart.
+	// Namespace is the namespace of the chart.
 	Namespace string
 	// Bucket has the OIDC documents, and BucketRegion is its region.
 	Bucket, BucketRegion string
@@ -41,7 +41,7 @@ type Spec struct {
 	Tags                 awsx.Tags
 }
 
-// Validate returns what is wrong, before any call of AWS. Paths are names of flags.
+// Validate returns the problems, before any call of AWS. Paths are names of flags.
 func (s Spec) Validate() field.ErrorList {
 	var errs field.ErrorList
 	flag := func(name string) *field.Path { return field.NewPath("--" + name) }
@@ -136,7 +136,7 @@ func provider(client *iamrole.Client, s Spec) *rg.Node {
 	}
 }
 
-// Discover finds the roles with the prefix of the spec for their deletion. kept are those of these names that are not ours.
+// Discover finds the roles with the prefix of the spec for their deletion. kept are roles with these names that are not ours.
 func Discover(ctx context.Context, cfg aws.Config, s Spec) (_ *rg.Graph, kept []string, _ error) {
 	client := iamrole.New(cfg, s.Owner())
 	var nodes []*rg.Node

@@ -173,7 +173,7 @@ func TestForeignSecretIsNotOverwritten(t *testing.T) {
 	w := newTestEnv(t)
 	w.Create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.RootCA}, Data: map[string][]byte{"mine": []byte("!")}})
 	_, err := w.try(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `Secret "root-ca" exists and belongs to somebody else`) {
+	if err == nil || !strings.Contains(err.Error(), `Secret "root-ca" exists and belongs to an unknown owner`) {
 		t.Error(err)
 	}
 	if string(w.secret(names.RootCA).Data["mine"]) != "!" || w.exists(names.APIServerCertificate) {

@@ -66,10 +66,10 @@ func Parse(args []string) (*Minter, error) {
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
 	fs.StringVar(&m.KeyFile, "key-file", "", "file with the key that signs the cluster's service account tokens, PEM")
 	fs.StringVar(&m.Issuer, "issuer", "", "URL of the issuer")
-	fs.StringVar(&m.Subject, "subject", "", "who the token is for, e.g. "+names.CAPIProviderSubject)
+	fs.StringVar(&m.Subject, "subject", "", "service account of the token, such as "+names.CAPIProviderSubject)
 	fs.StringVar(&m.RoleARN, "role-arn", "", "role that the token is for; one that trusts the service account of earlier versions gets a token for that")
 	fs.StringVar(&m.Region, "region", "", "region whose STS is asked about the role")
-	fs.StringVar(&m.Audience, "audience", names.WebIdentityAudience, "whom the token is for")
+	fs.StringVar(&m.Audience, "audience", names.WebIdentityAudience, "audience of the token")
 	fs.StringVar(&m.File, "token-file", "", "file to keep the token in")
 	fs.DurationVar(&m.Life, "life", time.Hour, "how long a token is valid; it is replaced when half of that is over")
 	if err := fs.Parse(args); err != nil {

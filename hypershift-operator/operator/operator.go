@@ -275,7 +275,7 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 		collectors := metricsclient.New(o.GetClient(), o.GetAPIReader(), clock.RealClock{}, o.options.Namespace)
 		certificate, err := collectors.Ensure(ctx)
 		if err != nil {
-			return fmt.Errorf("making the certificate of those who collect metrics: %w", err)
+			return fmt.Errorf("creating the certificate for collectors of metrics: %w", err)
 		}
 		opts.MetricsClientCA = certificate[pki.TrustKey]
 		if err := o.Add(collectors); err != nil {

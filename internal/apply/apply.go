@@ -214,7 +214,7 @@ func (a *Applier) checkOwned(live client.Object, want *unstructured.Unstructured
 	case inventory == want.GetLabels()[InventoryLabel]:
 		return nil
 	case inventory == "":
-		inventory = "somebody else"
+		inventory = "an unknown owner"
 	}
 	return &ForeignError{Kind: want.GetKind(), Name: live.GetName(), Owner: inventory}
 }

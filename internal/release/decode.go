@@ -73,7 +73,7 @@ func decodeReferences(text []byte) (*Release, error) {
 	}
 	r.KubernetesVersion = cmp.Or(kubernetesVersion(stream.Spec.Tags), plainKubernetes(r.Version))
 	if r.KubernetesVersion == "" {
-		return nil, notRelease("%s does not say which Kubernetes it has: no component is annotated with %s: kubernetes=…", referencesFile, versionsAnnotation)
+		return nil, notRelease("%s names no version of Kubernetes: no component is annotated with %s: kubernetes=…", referencesFile, versionsAnnotation)
 	}
 	return r, nil
 }

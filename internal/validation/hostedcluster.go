@@ -81,5 +81,5 @@ func InfraID(infraID, issuerURL, example string) field.ErrorList {
 			"spec.infraID is not set, and this installation has no bucket for OIDC documents whose URL could say it: set spec.infraID to what spec.issuerURL ends in")}
 	}
 	return field.ErrorList{configuration.required(at,
-		"spec.infraID is not set, and spec.issuerURL %q does not say it: create the cluster with spec.issuerURL %s", issuerURL, example)}
+		"spec.infraID is not set, and is not part of spec.issuerURL %q: create the cluster with spec.issuerURL %s", issuerURL, example)}
 }

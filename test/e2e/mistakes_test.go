@@ -209,7 +209,7 @@ func (h *hosted) loseNamespace() {
 	namespace := &corev1.Namespace{}
 	h.must(h.management.Get(h.t.Context(), client.ObjectKey{Name: h.namespace()}, namespace))
 	h.must(h.management.Delete(h.t.Context(), namespace))
-	h.waitForReport(hyperv1.ReconciliationSucceeded, "False", "is being deleted by somebody else", "it is made again afterwards")
+	h.waitForReport(hyperv1.ReconciliationSucceeded, "False", "is being deleted by another client", "it is created again afterwards")
 	started := time.Now()
 	h.eventually("the namespace is created again", func(ctx context.Context) error {
 		now := &corev1.Namespace{}

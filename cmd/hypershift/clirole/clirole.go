@@ -42,7 +42,7 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	o.nameFlags(c)
 	f := c.Flags()
 	f.StringSliceVar(&o.spec.Commands, "commands", commandlinerole.Commands, "policies of the role: names of files in config/iam/commandline")
-	f.StringSliceVar(&o.spec.Trusted, "trusted-arn", nil, "who may assume the role (default: the account)")
+	f.StringSliceVar(&o.spec.Trusted, "trusted-arn", nil, "ARNs of the principals that may assume the role (default: the account)")
 	f.StringVar(&o.spec.Bucket, "oidc-storage-provider-s3-bucket-name", "", "bucket, for create-oidc-bucket and destroy-oidc-bucket in --commands")
 	f.StringVar(&o.spec.NamePrefix, "name-prefix", "", "prefix of the roles, for create-operator-roles and destroy-operator-roles in --commands")
 	f.StringSliceVar(&o.tags, "additional-tags", nil, "tags of the role, as key=value")

@@ -48,7 +48,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	s.StringVar(&f.trustBundle, "additional-trust-bundle", "", "file with certificate authorities that the cluster trusts")
 	s.StringVar(&f.imageContentSources, "image-content-sources", "", "file with mirrors of image repositories, in the form of spec.imageContentSources")
 
-	s.StringVar(&f.endpointAccess, "endpoint-access", string(hyperv1.Public), "who reaches the API server: Public, PublicAndPrivate or Private")
+	s.StringVar(&f.endpointAccess, "endpoint-access", string(hyperv1.Public), "access to the API server: Public, PublicAndPrivate or Private")
 	s.StringVar(&c.ExternalDNSDomain, "external-dns-domain", "", "domain of the public host names of the control plane, which external-dns creates")
 	s.StringVar(&c.KubeAPIServerDNSName, "kas-dns-name", "", "additional DNS name of the API server")
 	s.StringVar(&f.controlPlane, "control-plane-availability-policy", string(hyperv1.HighlyAvailable), "HighlyAvailable or SingleReplica")

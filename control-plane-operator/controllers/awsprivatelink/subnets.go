@@ -30,7 +30,7 @@ func (r *Reconciler) resolveSubnets(ctx context.Context, s *scope) error {
 		return reconcile.Wait(0, hyperv1.WaitingForEndpointServiceReason, "the VPC endpoint service in the management account is not there yet")
 	}
 	if len(s.es.Status.AvailabilityZoneIDs) == 0 {
-		return reconcile.Wait(0, hyperv1.WaitingForEndpointServiceReason, "the VPC endpoint service does not say yet which zones it serves")
+		return reconcile.Wait(0, hyperv1.WaitingForEndpointServiceReason, "waiting for the zones of the VPC endpoint service")
 	}
 	attached, err := s.attached(ctx)
 	if err != nil {

@@ -97,7 +97,7 @@ func TestLossOfAnAPIServerIsConfirmedAndReported(t *testing.T) {
 	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 	w.outlast()
 	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+w.host()+" refuses connections")
-	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server, which alone knows, does not say")
+	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
 	if s := w.status(); s.Ready || !s.Initialized || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
 		t.Errorf("%+v", s)
 	}
@@ -252,7 +252,7 @@ func TestComponentConditionsExplainTheProblem(t *testing.T) {
 	is(names.Etcd, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	is(names.KubeAPIServer, metav1.ConditionFalse, hyperv1.ContainerCrashedReason, "container kube-apiserver ends with exit code 1")
 	w.want(hyperv1.KubeAPIServerAvailable, "False ContainerCrashed: "+w.host()+" refuses connections; container kube-apiserver ends with exit code 1")
-	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server, which alone knows, does not say")
+	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
 }
 
 func TestUpgradeChangesTheVersion(t *testing.T) {

@@ -97,7 +97,7 @@ func etcdCondition(health answer) metav1.Condition {
 	case health.etcd != nil && (!checked || !well):
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, health.etcd.reason, health.etcd.message
 	case !checked:
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the API server, which alone knows, does not say"
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the API server does not report etcd health"
 	case !well:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.EtcdWaitingForQuorumReason, "the API server gets no answer from etcd"
 	default:

@@ -232,7 +232,7 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 			spoil: func(w *testEnv) {
 				w.must(w.hosted.Admin().Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
 			},
-			want: `False NameTaken: ConfigMap "coredns" exists and belongs to somebody else; delete or rename it`,
+			want: `False NameTaken: ConfigMap "coredns" exists and belongs to an unknown owner; delete or rename it`,
 		},
 		"too few addresses for Services": {
 			spoil: func(w *testEnv) {

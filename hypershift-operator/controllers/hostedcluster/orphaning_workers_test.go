@@ -41,7 +41,7 @@ func TestDeletionWaitsForTheSecurityGroupOfTheWorkers(t *testing.T) {
 	w.run(t, pass, 8)
 	w.clock.Step(24 * time.Hour)
 	w.run(t, pass, 4)
-	w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for HostedControlPlane demo to go (security group sg-2 is still used by somebody)")
+	w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for HostedControlPlane demo to be deleted (security group sg-2 is still used by somebody)")
 
 	w.identity(t, metav1.ConditionFalse)
 	w.run(t, pass, 2)

@@ -110,8 +110,8 @@ func TestIdentifiersAreSetOnce(t *testing.T) {
 func TestAnUnknownInfraIDIsNotGenerated(t *testing.T) {
 	for name, tc := range map[string]struct{ issuer, bucket, words string }{
 		"an issuer in another bucket": {"https://theirs.s3.us-east-1.amazonaws.com/demo-x", bucket, "create the cluster with spec.issuerURL https://documents.s3.us-east-1.amazonaws.com/<infraID>"},
-		"an issuer further down":      {"https://documents.s3.us-east-1.amazonaws.com/a/demo-x", bucket, "does not say it"},
-		"an issuer without a path":    {"https://documents.s3.us-east-1.amazonaws.com", bucket, "does not say it"},
+		"an issuer further down":      {"https://documents.s3.us-east-1.amazonaws.com/a/demo-x", bucket, "is not part of spec.issuerURL"},
+		"an issuer without a path":    {"https://documents.s3.us-east-1.amazonaws.com", bucket, "is not part of spec.issuerURL"},
 		"no bucket":                   {"https://documents.s3.us-east-1.amazonaws.com/demo-x", "", "set spec.infraID to what spec.issuerURL ends in"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -459,9 +459,9 @@ func TestDeletionReportsWhatItWaitsFor(t *testing.T) {
 	if err := pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for the machines of node pools workers to go")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for the machines of node pools workers to be deleted")
 	w.run(t, pass, 2)
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for AWSEndpointServices to go: private-router")
+	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for AWSEndpointServices to be deleted: private-router")
 	w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "private-router")
 	if !w.exists(t, &corev1.Namespace{}, client.ObjectKey{Name: plane}) {
 		t.Error("the namespace went before the endpoints")

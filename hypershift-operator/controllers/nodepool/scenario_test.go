@@ -100,7 +100,7 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 		},
 		"no namespace yet": {
 			cluster: func(hc *hyperv1.HostedCluster) { hc.UID = "22222222-0000-4000-8000-000000000000" },
-			want:    map[string]string{"ValidMachineTemplate": "Unknown WaitingFor", "Ready": "False WaitingFor waiting for HostedCluster demo to have its namespace clusters-demo"},
+			want:    map[string]string{"ValidMachineTemplate": "Unknown WaitingFor", "Ready": "False WaitingFor waiting for namespace clusters-demo of HostedCluster demo"},
 		},
 		"maxSurge and maxUnavailable both 0": {
 			pool: func(np *hyperv1.NodePool) {
@@ -217,7 +217,7 @@ func TestOnDeleteReplacesOnlyDeletedMachines(t *testing.T) {
 	w.expect(t, map[string]string{"AutorepairEnabled": "False AutoRepairOff"})
 	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.RootVolume.Size = 200 })
 	w.run(t, pass)
-	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "True Updating each is replaced when somebody deletes its Machine", "Ready": "True AsExpected"})
+	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "True Updating each is replaced after the deletion of its Machine", "Ready": "True AsExpected"})
 	if n := len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items); n != 2 {
 		t.Errorf("%d templates, want the new one and the one of the old machines", n)
 	}
@@ -688,7 +688,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.Create(t, nodepooltest.HostedCluster(), other, pullSecret(), nodepooltest.NodePool(), theirs, machine)
 		pass := w.start()
 		w.run(t, pass)
-		w.expect(t, map[string]string{"Ready": "False WaitingFor to have its namespace"})
+		w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for namespace"})
 		remove(t, w, nodepooltest.NodePool())
 		w.run(t, pass)
 		if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {

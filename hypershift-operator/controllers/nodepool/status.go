@@ -120,7 +120,7 @@ func (b conditionBuilder) repair(s *scope, report reconcile.Report) {
 	}
 	switch {
 	case !s.NodePool.Spec.Management.AutoRepair:
-		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolAutoRepairOffReason, "spec.management.autoRepair is false: broken machines stay until somebody deletes them")
+		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolAutoRepairOffReason, "spec.management.autoRepair is false: unhealthy machines are not replaced")
 	case s.paused:
 		b.Set(condition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops repairs too")
 	case restricted(s.MachineHealthCheck) != "":

@@ -122,7 +122,7 @@ func onDelete(np *hyperv1.NodePool) string {
 	if machines.Strategy(np) != hyperv1.UpgradeStrategyOnDelete {
 		return ""
 	}
-	return ": each is replaced when somebody deletes its Machine"
+	return ": each is replaced after the deletion of its Machine"
 }
 
 // rolledOut reports whether all nodes run the release.

@@ -37,7 +37,7 @@ func (m *Manager) AwaitNamespace(ctx context.Context, c *Cluster) error {
 			return err
 		}
 	}
-	return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by somebody else; it is made again afterwards%s", c.Plane.Name, c.blockedDetail())
+	return reconcile.Wait(10*time.Second, hyperv1.NamespaceInUseReason, "namespace %s is being deleted by another client; it is created again afterwards%s", c.Plane.Name, c.blockedDetail())
 }
 
 // orphanEndpoint removes the control-plane-operator's finalizer from an

@@ -83,7 +83,7 @@ func (m *Manager) deleteEndpoints(ctx context.Context, c *Cluster) error {
 		remaining = append(remaining, es.Name+" ("+endpointDetail(es, m.EndpointServices)+")")
 	}
 	if len(remaining) > 0 {
-		return reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to go: %s%s", strings.Join(remaining, ", "), c.blockedDetail())
+		return reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "waiting for AWSEndpointServices to be deleted: %s%s", strings.Join(remaining, ", "), c.blockedDetail())
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func endpointDetail(es *hyperv1.AWSEndpointService, endpointServices bool) strin
 	if c := meta.FindStatusCondition(es.Status.Conditions, condition); c != nil && c.Message != "" {
 		return c.Message
 	}
-	return "asked to go"
+	return "deletion is requested"
 }
 
 func (m *Manager) deleteControlPlane(ctx context.Context, c *Cluster) error {
@@ -114,7 +114,7 @@ func (m *Manager) deleteControlPlane(ctx context.Context, c *Cluster) error {
 	if err := m.orphanControlPlane(ctx, c); err != nil {
 		return err
 	}
-	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to go%s%s", c.ControlPlane.Name, remainingDetail(c.ControlPlane), c.blockedDetail())
+	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for HostedControlPlane %s to be deleted%s%s", c.ControlPlane.Name, remainingDetail(c.ControlPlane), c.blockedDetail())
 }
 
 // remainingDetail returns why a HostedControlPlane still exists, as the end of a
@@ -153,7 +153,7 @@ func (m *Manager) deleteNamespace(ctx context.Context, c *Cluster) error {
 	if err := m.delete(ctx, c.Namespace); err != nil {
 		return err
 	}
-	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for namespace %s to go", c.Plane.Name)
+	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for namespace %s to be deleted", c.Plane.Name)
 }
 
 // delete deletes an object that is not being deleted yet.

@@ -32,7 +32,7 @@ func (m *Manager) deleteNodePools(ctx context.Context, c *Cluster) error {
 	if err := m.orphanMachines(ctx, c); err != nil {
 		return err
 	}
-	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for the machines of node pools %s to go%s", strings.Join(remaining, ", "), c.retainMachineControllers(ctx))
+	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for the machines of node pools %s to be deleted%s", strings.Join(remaining, ", "), c.retainMachineControllers(ctx))
 }
 
 // deleteMachines waits for the last machine, and deletes those that their node pool has
@@ -51,7 +51,7 @@ func (m *Manager) deleteMachines(ctx context.Context, c *Cluster) error {
 	if err := m.ClusterAPI.DeleteMachines(ctx, c.Plane); err != nil {
 		return err
 	}
-	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for %s to go%s", strings.Join(machines, ", "), c.retainMachineControllers(ctx))
+	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for %s to be deleted%s", strings.Join(machines, ", "), c.retainMachineControllers(ctx))
 }
 
 // orphanMachines removes the finalizers of machines that no controller can delete any more, and records their instances.
@@ -76,5 +76,5 @@ func (m *Manager) deleteCluster(ctx context.Context, c *Cluster) error {
 	if deleted || err != nil {
 		return err
 	}
-	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for %s to go", strings.Join(remaining, " and "))
+	return reconcile.Wait(deletionInterval, hyperv1.DeletingReason, "waiting for %s to be deleted", strings.Join(remaining, " and "))
 }

@@ -63,7 +63,7 @@ func ControlPlaneNamespace(p *objects.Pool) error {
 	ns, hc := p.ControlPlaneNamespace, p.HostedCluster
 	owned := ns != nil && ns.Labels[hyperv1.HostedClusterUIDLabel] == string(hc.UID) && ns.DeletionTimestamp.IsZero()
 	if !owned || hc.Spec.InfraID == "" {
-		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for HostedCluster %s to have its namespace %s: its conditions say what that waits for", hc.Name, p.Namespace)
+		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for namespace %[2]s of HostedCluster %[1]s: see the conditions of the HostedCluster", hc.Name, p.Namespace)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ var clusterGauges = []gauge[*hyperv1.HostedCluster]{
 		"1 if the HostedCluster goes out through a proxy, else 0.",
 		clusterLabels...), proxy},
 	{describe("hypershift_cluster_proxy_ca_valid",
-		"1 if the certificates that the HostedCluster trusts its proxy by can be used, 0 if not. Absent without such, and as long as nobody has looked.",
+		"1 if the certificates that the HostedCluster trusts its proxy by can be used, 0 if not. Absent without such certificates, and before the first check.",
 		clusterLabels...), proxyCA},
 	{describe("hypershift_cluster_invalid_aws_creds",
 		"0 if AWS accepts the tokens of the HostedCluster, 1 if it does not, 2 if it could not be asked. Absent on other platforms.",

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterconditions"
 )
 
-const failureHelp = " by what their conditions say is wrong: not_X where X is False and should be True, X where it is True and should be False. Unknown is not counted."
+const failureHelp = " by the conditions that are wrong: not_X where X is False and should be True, X where it is True and should be False. Unknown is not counted."
 
 var (
 	clusterFailures = describe("hypershift_hostedclusters_failure_conditions", "HostedClusters,"+failureHelp, "platform", "condition")

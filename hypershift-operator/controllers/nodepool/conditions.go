@@ -23,5 +23,5 @@ var classifier = reconcile.Classifier{
 	},
 }
 
-// A conditionBuilder sets the conditions of a pool that are not those of one step.
+// A conditionBuilder sets the conditions that no single step of a pool sets.
 type conditionBuilder struct{ *reconcile.Conditions }

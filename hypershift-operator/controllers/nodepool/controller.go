@@ -21,9 +21,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Options are what a Reconciler needs.
+// Options are the dependencies and settings of a Reconciler.
 type Options struct {
-	// Client reads from the cache, which has our own objects only.
+	// Client reads from the cache, which contains only our own objects.
 	Client client.Client
 	// Reader reads the user's ConfigMaps, and objects that may not be in the cache yet.
 	Reader   client.Reader
@@ -35,7 +35,7 @@ type Options struct {
 	// InstanceTypes is nil if this installation may not call EC2.
 	InstanceTypes requirements.InstanceTypes
 
-	// Resync is how often a pool is reconciled although nothing has changed.
+	// Resync is the interval at which a pool is reconciled without a change.
 	Resync time.Duration
 }
 

@@ -27,9 +27,9 @@
 //
 //	lost      the same for a NodePool that no longer exists                       deleting.go
 //
-// Each step is one call of a package under hypershift-operator/nodepool, whose result is a fact in the scope:
+// Each step is one call of a package under hypershift-operator/nodepool. The result of the call is a fact in the scope:
 //
-//	requirements    what must hold before machines are created
+//	requirements    checks the conditions for creating machines
 //	machines        derives the objects from a Spec, and applies them
 //	objects         reads, pauses and prunes them
 //	machinestate    summarizes the state of machines for conditions

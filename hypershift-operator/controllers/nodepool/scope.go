@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// scope has the facts of one reconcile. gather fills the pool and its objects; steps fill the rest of the Spec.
+// scope contains the facts of one reconcile. gather fills the pool and its objects; steps fill the rest of the Spec.
 type scope struct {
 	machines.Spec
 	// status writes the status and finalizers.
@@ -26,7 +26,7 @@ type scope struct {
 	pauseLeft time.Duration
 	// control is the release of the control plane, or nil if it is not known.
 	control *release.Release
-	// repair is what is done about machines that do not join.
+	// repair is the plan for machines that do not join.
 	repair repair.Plan
 }
 

@@ -73,7 +73,7 @@ func isAvailable(d *appsv1.Deployment) bool {
 	})
 }
 
-// comesOrGoes passes creation and deletion: a Cluster that is being deleted owns nothing.
+// comesOrGoes passes creation and deletion: a Cluster that is being deleted owns no objects.
 var comesOrGoes = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 }}
@@ -81,9 +81,9 @@ var comesOrGoes = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 // clusterChanged passes changes that a pool depends on. The rest of a cluster's status
 // changes often, and would lead to a reconcile of all of its pools each time.
 var clusterChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	was, is := e.ObjectOld.(*hyperv1.HostedCluster), e.ObjectNew.(*hyperv1.HostedCluster)
-	return was.Generation != is.Generation || !maps.Equal(actedUpon(was.Annotations), actedUpon(is.Annotations)) ||
-		!reflect.DeepEqual(was.Status.Platform, is.Status.Platform) || requirements.ControlPlaneImage(was) != requirements.ControlPlaneImage(is)
+	previous, current := e.ObjectOld.(*hyperv1.HostedCluster), e.ObjectNew.(*hyperv1.HostedCluster)
+	return previous.Generation != current.Generation || !maps.Equal(actedUpon(previous.Annotations), actedUpon(current.Annotations)) ||
+		!reflect.DeepEqual(previous.Status.Platform, current.Status.Platform) || requirements.ControlPlaneImage(previous) != requirements.ControlPlaneImage(current)
 }}
 
 // actedUpon returns the annotations of a HostedCluster that have an effect. Other clients write their own.
@@ -97,10 +97,10 @@ func actedUpon(annotations map[string]string) map[string]string {
 	return out
 }
 
-// controlPlaneChanged passes changes of the spec, and of what is known about machines that do not join.
+// controlPlaneChanged passes changes of the spec, and of the reported causes for machines that do not join.
 var controlPlaneChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	was, is := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
-	return was.Generation != is.Generation || !reflect.DeepEqual(was.Status.MachinesWithoutNode, is.Status.MachinesWithoutNode)
+	previous, current := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
+	return previous.Generation != current.Generation || !reflect.DeepEqual(previous.Status.MachinesWithoutNode, current.Status.MachinesWithoutNode)
 }}
 
 // ofAnnotation maps an object that was created for a pool to the pool.

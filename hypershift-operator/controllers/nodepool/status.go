@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
-// summarize adds the conditions that are not those of one step, and the other fields of the status.
+// summarize adds the conditions that no single step sets, and the other fields of the status.
 func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *reconcile.Conditions) {
 	b := conditionBuilder{conditions}
 	b.unsupported(s)
@@ -51,7 +51,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 	}
 }
 
-// unsupported names the fields that are accepted and do nothing yet.
+// unsupported names the fields that are accepted and have no effect yet.
 func (b conditionBuilder) unsupported(s *scope) {
 	fields := s.NodePool.NotActedOn()
 	for _, key := range s.NodePool.AnnotationsNotActedOn() {
@@ -165,8 +165,8 @@ func (b conditionBuilder) deletion(s *scope) {
 	}
 }
 
-// ready is what the pool waits for, in the order in which it has to come. A
-// registry that does not answer just now makes no node worse.
+// ready reports the first thing that the pool waits for, in the order in which they have to come. A
+// registry that does not answer just now does not make a ready pool not ready.
 func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 	no := func(reason, message string) {
 		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionFalse, reason, message)
@@ -186,22 +186,22 @@ func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 			return
 		}
 	}
-	have, want := machinestate.Available(s.Pool), machines.Replicas(s.Pool)
-	if have >= want {
-		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("%d nodes are available", have))
+	available, desired := machinestate.Available(s.Pool), machines.Replicas(s.Pool)
+	if available >= desired {
+		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("%d nodes are available", available))
 		return
 	}
 	if passing != nil && s.Current.Template == "" {
-		no(reconcile.ReasonAndMessage(passing, classifier)) // no machine has been asked for
+		no(reconcile.ReasonAndMessage(passing, classifier)) // no machine has been requested
 		return
 	}
 	for _, condition := range []string{hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolAllNodesHealthyCondition} {
 		if c := b.Get(condition); c != nil && c.Status != metav1.ConditionTrue {
-			no(c.Reason, fmt.Sprintf("%d of %d nodes are available: %s", have, want, c.Message))
+			no(c.Reason, fmt.Sprintf("%d of %d nodes are available: %s", available, desired, c.Message))
 			return
 		}
 	}
-	no(hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d nodes are available", have, want))
+	no(hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d nodes are available", available, desired))
 }
 
 // reconciling reports that nodes are being updated, also while enough of them are available for the pool to be ready.

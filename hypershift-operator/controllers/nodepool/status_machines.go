@@ -18,31 +18,31 @@ func (b conditionBuilder) machines(s *scope) {
 	if s.Dying() {
 		return // Deleting counts them
 	}
-	made, joined := 0, false
+	created, joined := 0, false
 	for i := range s.Machines {
 		if s.Machines[i].DeletionTimestamp.IsZero() {
-			made++
+			created++
 		}
 		joined = joined || s.Machines[i].Status.NodeRef.IsDefined()
 	}
-	b.rollUp(hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolMachinesNotReadyReason, machinestate.NotReady(s.Pool), made, int(machines.Replicas(s.Pool)))
-	b.rollUp(hyperv1.NodePoolAllNodesHealthyCondition, hyperv1.NodePoolNodesNotHealthyReason, machinestate.NotHealthy(s.Pool), made, int(machines.Replicas(s.Pool)))
+	b.rollUp(hyperv1.NodePoolAllMachinesReadyCondition, hyperv1.NodePoolMachinesNotReadyReason, machinestate.NotReady(s.Pool), created, int(machines.Replicas(s.Pool)))
+	b.rollUp(hyperv1.NodePoolAllNodesHealthyCondition, hyperv1.NodePoolNodesNotHealthyReason, machinestate.NotHealthy(s.Pool), created, int(machines.Replicas(s.Pool)))
 	switch {
 	case joined:
 		b.Set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionTrue, hyperv1.NodePoolNodesJoinedReason, reconcile.AllIsWell)
-	case made > 0:
+	case created > 0:
 		b.Set(hyperv1.NodePoolReachedIgnitionEndpointCondition, metav1.ConditionFalse, hyperv1.NodePoolIgnitionNotReachedReason, "no machine has joined the cluster yet")
 	}
 }
 
 // rollUp summarizes the machines or nodes: all are ready, or the state of the others.
-func (b conditionBuilder) rollUp(condition, otherwise string, groups machinestate.Groups, made, wanted int) {
+func (b conditionBuilder) rollUp(condition, otherwise string, groups machinestate.Groups, created, wanted int) {
 	switch {
 	case len(groups) > 0:
-		reason, message := groups.Summary(made, otherwise)
+		reason, message := groups.Summary(created, otherwise)
 		b.Set(condition, metav1.ConditionFalse, reason, message)
-	case made < wanted:
-		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d machines have been made", made, wanted))
+	case created < wanted:
+		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d machines have been made", created, wanted))
 	default:
 		b.Set(condition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, reconcile.AllIsWell)
 	}

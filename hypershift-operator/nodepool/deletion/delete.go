@@ -55,7 +55,7 @@ func (d Deletion) DeleteDeployment(ctx context.Context, p *objects.Pool) error {
 	return reconcile.Wait(requeueAfter, hyperv1.NodePoolMachinesGoReason, "%s", machinestate.Remaining(p))
 }
 
-// refresh reads past the cache if the cache has nothing to delete: an object that was just created may be missing in
+// refresh reads past the cache if the cache has no object to delete: an object that was just created may be missing in
 // it.
 func (d Deletion) refresh(ctx context.Context, p *objects.Pool) error {
 	if p.MachineDeployment != nil || p.Remaining() > 0 {

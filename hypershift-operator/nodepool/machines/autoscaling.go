@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 )
 
-// DesiredReplicas returns the replicas of the NodePool. With autoscaling it returns what the autoscaler has set, within its
+// DesiredReplicas returns the replicas of the NodePool. With autoscaling it returns the autoscaler's number, within its
 // bounds. current is nil if the autoscaler has not set it.
 func DesiredReplicas(np *hyperv1.NodePool, current *int32) int32 {
 	scaling := np.Spec.AutoScaling

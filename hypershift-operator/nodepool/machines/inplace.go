@@ -38,25 +38,25 @@ func (a Applier) UpdateInPlace(ctx context.Context, s *Spec) error {
 
 // changeInPlace returns the merge patch for the spec of a machine. Machines of earlier templates keep their additional
 // security groups until they are replaced.
-func changeInPlace(m *infrav1.AWSMachine, want infrav1.AWSMachineSpec, template string) map[string]any {
+func changeInPlace(m *infrav1.AWSMachine, desired infrav1.AWSMachineSpec, template string) map[string]any {
 	change := map[string]any{}
-	if !maps.Equal(m.Spec.AdditionalTags, want.AdditionalTags) {
-		change["additionalTags"] = replacing(m.Spec.AdditionalTags, want.AdditionalTags)
+	if !maps.Equal(m.Spec.AdditionalTags, desired.AdditionalTags) {
+		change["additionalTags"] = replacing(m.Spec.AdditionalTags, desired.AdditionalTags)
 	}
-	ours := m.Annotations[clusterv1.TemplateClonedFromNameAnnotation] == template
-	if ours && !equality.Semantic.DeepEqual(m.Spec.AdditionalSecurityGroups, want.AdditionalSecurityGroups) {
-		change["additionalSecurityGroups"] = want.AdditionalSecurityGroups
+	templated := m.Annotations[clusterv1.TemplateClonedFromNameAnnotation] == template
+	if templated && !equality.Semantic.DeepEqual(m.Spec.AdditionalSecurityGroups, desired.AdditionalSecurityGroups) {
+		change["additionalSecurityGroups"] = desired.AdditionalSecurityGroups
 	}
 	return change
 }
 
 // replacing returns the merge patch that turns one map into another.
-func replacing(have, want map[string]string) map[string]any {
+func replacing(current, desired map[string]string) map[string]any {
 	patch := map[string]any{}
-	for key := range have {
+	for key := range current {
 		patch[key] = nil
 	}
-	for key, value := range want {
+	for key, value := range desired {
 		patch[key] = value
 	}
 	return patch

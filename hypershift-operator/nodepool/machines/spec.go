@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
-// Spec is what the objects of a pool are derived from. The spec of the pool has been validated.
+// Spec contains the inputs of a pool's objects. The spec of the pool has been validated.
 type Spec struct {
 	*objects.Pool
 	// Release is the release of the nodes.
@@ -21,7 +21,7 @@ type Spec struct {
 	// AMI is the machine image, and UserDataFormat the format of user data that it reads.
 	AMI            string
 	UserDataFormat hyperv1.UserDataFormat
-	// InstanceType is nil if EC2 could not be asked.
+	// InstanceType is nil if EC2 did not describe it.
 	InstanceType *instancetypes.Type
 	// SecurityGroup is the id of the security group of all workers. It is "" if it does not exist yet and the pool has groups of
 	// its own.

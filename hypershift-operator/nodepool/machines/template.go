@@ -30,18 +30,18 @@ func desiredTemplate(s *Spec) (*infrav1.AWSMachineTemplate, error) {
 // hashBytes is long enough for the names of templates never to collide.
 const hashBytes = 10
 
-// templateHash hashes what the user has specified, and not the template that is made from it: another version of the operator
+// templateHash hashes the user's settings, and not the template that is made from them: another version of the operator
 // computes the same name for the same NodePool. Tags and the security group of the cluster are left out, because they are
 // changed in place.
 func templateHash(s *Spec) (string, error) {
-	asked := s.AWS().DeepCopy()
-	asked.ResourceTags, asked.ImageType = nil, ""
-	asked.AMI = s.AMI
-	asked.InstanceProfile = instanceProfile(s)
-	if asked.RootVolume != nil {
-		asked.RootVolume.Type = volumeType(asked.RootVolume)
+	requested := s.AWS().DeepCopy()
+	requested.ResourceTags, requested.ImageType = nil, ""
+	requested.AMI = s.AMI
+	requested.InstanceProfile = instanceProfile(s)
+	if requested.RootVolume != nil {
+		requested.RootVolume.Type = volumeType(requested.RootVolume)
 	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(asked)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(requested)
 	if err != nil {
 		return "", fmt.Errorf("naming the machine template: %w", err)
 	}
@@ -51,8 +51,8 @@ func templateHash(s *Spec) (string, error) {
 	if s.UserDataFormat == hyperv1.UserDataFormatCloudConfig {
 		fields["userDataFormat"] = s.UserDataFormat
 	}
-	if asked := s.NodePool.Annotations[hyperv1.MetadataHopLimitAnnotation]; asked != "" {
-		fields["hopLimit"] = asked
+	if limit := s.NodePool.Annotations[hyperv1.MetadataHopLimitAnnotation]; limit != "" {
+		fields["hopLimit"] = limit
 	}
 	text, err := json.Marshal(fields) // sorted: the order of fields in the API does not matter
 	if err != nil {
@@ -63,12 +63,12 @@ func templateHash(s *Spec) (string, error) {
 }
 
 // edited compares the fields that are part of the hash in the name of a template. The other fields are updated in place.
-func edited(have, want *infrav1.AWSMachineTemplate) bool {
-	h, w := have.Spec.Template.Spec.DeepCopy(), want.Spec.Template.Spec.DeepCopy()
-	for _, spec := range []*infrav1.AWSMachineSpec{h, w} {
+func edited(current, desired *infrav1.AWSMachineTemplate) bool {
+	c, d := current.Spec.Template.Spec.DeepCopy(), desired.Spec.Template.Spec.DeepCopy()
+	for _, spec := range []*infrav1.AWSMachineSpec{c, d} {
 		spec.AdditionalTags, spec.AdditionalSecurityGroups = nil, nil
 	}
-	return !equality.Semantic.DeepEqual(h, w)
+	return !equality.Semantic.DeepEqual(c, d)
 }
 
 func desiredMachine(s *Spec) infrav1.AWSMachineSpec {
@@ -117,8 +117,8 @@ const (
 
 // hopLimit returns the value of the annotation, or the default.
 func hopLimit(np *hyperv1.NodePool) int64 {
-	if asked, err := strconv.ParseInt(np.Annotations[hyperv1.MetadataHopLimitAnnotation], 10, 64); err == nil {
-		return asked
+	if limit, err := strconv.ParseInt(np.Annotations[hyperv1.MetadataHopLimitAnnotation], 10, 64); err == nil {
+		return limit
 	}
 	return defaultHopLimit
 }

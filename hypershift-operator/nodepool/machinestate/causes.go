@@ -32,7 +32,7 @@ func IsCause(reason string) bool {
 // maxCause is the length up to which a cause is quoted. The instance may have written it.
 const maxCause = 400
 
-// cause returns what the control-plane-operator has found out about a machine without a node.
+// cause returns the cause that the control-plane-operator reports for a machine without a node.
 func cause(p *objects.Pool, m *clusterv1.Machine) (State, bool) {
 	if p.HostedControlPlane == nil || m.Status.NodeRef.IsDefined() || !meta.IsStatusConditionTrue(m.Status.Conditions, clusterv1.MachineInfrastructureReadyCondition) {
 		return State{}, false
@@ -53,7 +53,7 @@ func cause(p *objects.Pool, m *clusterv1.Machine) (State, bool) {
 	return State{}, false
 }
 
-// quotable removes from a text what would change the meaning of the condition that quotes it: control characters, and the
+// quotable removes the characters that would change the meaning of a condition that quotes the text: control characters, and the
 // character that separates groups of machines.
 func quotable(text string) string {
 	text = strings.Map(func(r rune) rune {
@@ -76,7 +76,7 @@ func quotable(text string) string {
 
 // NoNode returns why a machine has no node.
 func NoNode(p *objects.Pool, m *clusterv1.Machine) State {
-	if state, known := cause(p, m); known {
+	if state, reported := cause(p, m); reported {
 		return state
 	}
 	return State{Reason: hyperv1.NodePoolNodesNotHealthyReason, Message: "no node yet"}

@@ -59,14 +59,14 @@ const named = 3
 // Some names a few of the machines.
 func Some(machines []string) string { return oneline.List(machines, named) }
 
-// NotReady returns what each machine waits for. It leaves out machines that are being deleted.
+// NotReady groups the machines that are not ready by their wait. It leaves out machines that are being deleted.
 func NotReady(p *objects.Pool) Groups {
 	out := Groups{}
 	for i := range p.Machines {
 		m := &p.Machines[i]
 		if m.DeletionTimestamp.IsZero() && !meta.IsStatusConditionTrue(m.Status.Conditions, clusterv1.MachineReadyCondition) {
-			state, known := cause(p, m)
-			if !known {
+			state, reported := cause(p, m)
+			if !reported {
 				state = whyNotReady(m, p.AWSMachineOf(m))
 			}
 			out.add(m.Name, state)
@@ -157,7 +157,7 @@ func Remaining(p *objects.Pool) string {
 	return "machines still exist: " + message
 }
 
-// stateOf removes from a message what differs between two machines, or between two attempts, with the same error.
+// stateOf removes from a message the names and ids that differ between two machines, or two attempts, with the same error.
 func stateOf(m *clusterv1.Machine, about, reason, message string) State {
 	if answer := ec2Answer.FindStringSubmatch(message); answer != nil {
 		return State{Reason: answer[1], Message: "EC2 refuses " + about + ": " + answer[1] + ": " + tidy(m, answer[2])}

@@ -7,8 +7,8 @@ import (
 	"net/url"
 )
 
-// apiServerUnit forwards connections of pods and of the kubelet to the API server. The Service "kubernetes" of the cluster has the same
-// address on every node: endpoints are addresses, and the API server has only a name. The unit listens on this address, resolves the name
+// apiServerUnit forwards connections of pods and of the kubelet to the API server. The cluster's Service "kubernetes" has one
+// address for all nodes: endpoints are addresses, and the API server has only a name. The unit listens on this address, resolves the name
 // for each connection and forwards bytes. TLS is between the pod and the API server.
 const apiServerUnit = "hypershift-apiserver"
 

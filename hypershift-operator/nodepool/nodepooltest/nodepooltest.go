@@ -1,4 +1,4 @@
-// Package nodepooltest has a NodePool and its HostedCluster for tests.
+// Package nodepooltest provides a NodePool and its HostedCluster for tests.
 package nodepooltest
 
 import (

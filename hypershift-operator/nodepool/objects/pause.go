@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Pause pauses Cluster API and the cluster autoscaler, and changes nothing else. Broken machines are not replaced during a pause.
+// Pause pauses Cluster API and the cluster autoscaler, and makes no other change. Broken machines are not replaced during a pause.
 func (p *Pool) Pause(ctx context.Context, c client.Client) error {
 	return p.annotate(ctx, c, map[string]any{
 		clusterv1.PausedAnnotation: "true",

@@ -19,7 +19,7 @@ import (
 // Machines that never become nodes are replaced here and not by the MachineHealthCheck, which replaces them at a constant
 // pace, for ever, or not at all if more than a few are broken. A cause that all machines share, such as a machine image that
 // does not boot, would create instances all day in the first case. In the second case the pool stays broken after the cause
-// is gone, because a bootstrap token has a short life and a machine does not try again.
+// is gone, because a bootstrap token expires soon and a machine does not try again.
 const (
 	// repairShare is the part of the pool, one of so many machines, that is replaced at once. At least one machine is.
 	repairShare = 5
@@ -27,8 +27,8 @@ const (
 	repairAtOnce = 10
 	// longestRepairDelay limits the back-off, so that a pool recovers within a working day after its cause is gone.
 	longestRepairDelay = 8 * time.Hour
-	// lateCheckInterval is how often a pool with late machines is reconciled. What the repair waits for, such as a
-	// connection of Cluster API to the hosted cluster, is not watched.
+	// lateCheckInterval is how often a pool with late machines is reconciled. The events that the repair waits for, such as a
+	// connection of Cluster API to the hosted cluster, are not watched.
 	lateCheckInterval = time.Minute
 )
 
@@ -41,7 +41,7 @@ func repairDelay(startup time.Duration, attempts int32) time.Duration {
 	return max(startup, min(delay, longestRepairDelay))
 }
 
-// Plan is what to do about the machines that do not join.
+// Plan lists the machines that did not join, and the ones to replace now.
 type Plan struct {
 	// record is the new record in the status, or nil for none.
 	record *hyperv1.NodePoolRepairStatus
@@ -96,8 +96,8 @@ func planFor(pool *objects.Pool, startup time.Duration, now time.Time) Plan {
 		if len(p.replace) > 0 {
 			return p
 		}
-		if left := p.record.LastTime.Add(repairDelay(startup, p.record.Attempts)).Sub(now); left > 0 {
-			p.RequeueAfter = sooner(p.RequeueAfter, left)
+		if remaining := p.record.LastTime.Add(repairDelay(startup, p.record.Attempts)).Sub(now); remaining > 0 {
+			p.RequeueAfter = sooner(p.RequeueAfter, remaining)
 			return p
 		}
 	}
@@ -158,7 +158,7 @@ func startOf(pool *objects.Pool, m *clusterv1.Machine) time.Time {
 	return start
 }
 
-// Backoff describes for a condition what the repair waits for, or returns "". record is the status of the pool.
+// Backoff describes the wait of the repair for a condition, or returns "". record is the status of the pool.
 func (p Plan) Backoff(record *hyperv1.NodePoolRepairStatus) string {
 	switch {
 	case p.late == 0:

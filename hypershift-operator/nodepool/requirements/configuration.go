@@ -17,8 +17,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/validation"
 )
 
-// Configuration returns the errors of the spec, with what to change. The CRD rejects most of them; what passes it was written before
-// a rule existed, or needs another object to detect. missing names the kinds that the management cluster does not have.
+// Configuration returns the errors of the spec, with the change to make. The CRD rejects most of them; the others were written before
+// a rule existed, or need another object to detect. missing names the kinds that the management cluster does not have.
 func Configuration(np *hyperv1.NodePool, hc *hyperv1.HostedCluster, missing string) error {
 	if missing != "" {
 		return reconcile.Block(hyperv1.UnsupportedClusterReason, "the management cluster has no kind %s, by which machines are made: install the CRDs of Cluster API, and start the hypershift-operator again", missing)
@@ -89,7 +89,7 @@ func blockOn(errs field.ErrorList) error {
 	return reconcile.Block(validation.Reason(errs), "%s", validation.Message(errs))
 }
 
-// defaultsOf returns what validation needs in addition to the spec of a pool.
+// defaultsOf returns the inputs of validation in addition to the spec of a pool.
 func defaultsOf(np *hyperv1.NodePool) validation.NodePoolDefaults {
 	d := validation.NodePoolDefaults{Strategy: machines.Strategy(np), InstanceTags: 1}
 	d.MaxSurge, d.MaxUnavailable = machines.RollingUpdate(np)

@@ -1,5 +1,5 @@
-// Package requirements has what must hold before machines are created. Each function answers for one condition: nil, or an error of
-// package reconcile that names what to change.
+// Package requirements checks the conditions for creating machines. Each function answers for one condition: nil, or an error of
+// package reconcile that names the change to make.
 //
 //	configuration.go    spec, upgrade type, health check, security group, control plane namespace, cluster-wide settings
 //	release.go          releases of the nodes and of the control plane, programs of the nodes

@@ -25,8 +25,8 @@ func Arch(arch hyperv1.Architecture, rel *release.Release) error {
 	return nil
 }
 
-// MachineImage returns the AMI of the machines, and the format of the user data that it reads. config is what the user data
-// contains.
+// MachineImage returns the AMI of the machines, and the format of the user data that it reads. config is the configuration in the
+// user data.
 func MachineImage(p *objects.Pool, rel *release.Release, config nodeconfig.Config) (release.BootImage, error) {
 	image := release.BootImage{AMI: p.AWS().AMI, UserDataFormat: hyperv1.UserDataFormat(p.NodePool.Annotations[hyperv1.UserDataFormatAnnotation])}
 	if image.AMI == "" {

@@ -22,7 +22,7 @@ type InstanceTypes interface {
 }
 
 // InstanceType refuses instance types that the region does not have, or that differ in architecture from the nodes. An installation
-// without permission for EC2 uses what the AWS provider of Cluster API has written into the status of a template, and accepts any
+// without permission for EC2 uses the capacity that Cluster API's AWS provider writes into the status of a template, and accepts any
 // type before that: types is then nil, and the returned type, too.
 func InstanceType(ctx context.Context, types InstanceTypes, p *objects.Pool) (*instancetypes.Type, error) {
 	name := p.AWS().InstanceType

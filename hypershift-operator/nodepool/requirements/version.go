@@ -54,21 +54,21 @@ func oldest(p *objects.Pool) string {
 
 // checkSkew compares the Kubernetes versions of the desired nodes, the API server and the existing nodes ("" if there are
 // none).
-func checkSkew(want, control, have string) field.ErrorList {
-	w, c, h := parse(want), parse(control), parse(have)
-	if w == nil || c == nil {
-		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), want, "version %q of the pool and %q of the cluster cannot be compared", want, control)}
+func checkSkew(desired, control, current string) field.ErrorList {
+	d, c, e := parse(desired), parse(control), parse(current)
+	if d == nil || c == nil {
+		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), desired, "version %q of the pool and %q of the cluster cannot be compared", desired, control)}
 	}
 	switch {
-	case c.LessThan(w):
-		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), want,
-			"the pool would run Kubernetes %s and the API server runs %s, and nodes must not be newer: upgrade the HostedCluster first, or choose an older release for the pool", want, control)}
-	case w.Major() != c.Major() || w.Minor()+maxSkew < c.Minor():
-		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), want,
-			"the pool would run Kubernetes %s and the API server runs %s, and nodes may be %d minor versions older at most: choose a newer release for the pool", want, control, maxSkew)}
-	case h != nil && (w.Major() < h.Major() || w.Major() == h.Major() && w.Minor() < h.Minor()):
-		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), want,
-			"the nodes run Kubernetes %s, and %s would be a step back to an older minor version: choose a newer release, or create a new pool", have, want)}
+	case c.LessThan(d):
+		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), desired,
+			"the pool would run Kubernetes %s and the API server runs %s, and nodes must not be newer: upgrade the HostedCluster first, or choose an older release for the pool", desired, control)}
+	case d.Major() != c.Major() || d.Minor()+maxSkew < c.Minor():
+		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), desired,
+			"the pool would run Kubernetes %s and the API server runs %s, and nodes may be %d minor versions older at most: choose a newer release for the pool", desired, control, maxSkew)}
+	case e != nil && (d.Major() < e.Major() || d.Major() == e.Major() && d.Minor() < e.Minor()):
+		return field.ErrorList{validation.Errorf(hyperv1.NodePoolUnsupportedSkewReason, field.NewPath("spec", "release", "image"), desired,
+			"the nodes run Kubernetes %s, and %s would be a step back to an older minor version: choose a newer release, or create a new pool", current, desired)}
 	}
 	return nil
 }

@@ -27,21 +27,21 @@ type capi struct {
 	client.Client
 	// away says that they do not run.
 	away bool
-	// refuse is what EC2 says to new instances.
+	// refuse is EC2's error for new instances, or "".
 	refuse string
 	// broken is true while instances run and do not become nodes.
 	broken bool
 	// heals is true if the cause for broken goes when a machine is deleted.
 	heals bool
-	// clock is that of the controller.
+	// clock is the controller's clock.
 	clock clock.PassiveClock
 	// lost says that they go on for machines without a pool. Otherwise they are
-	// there for as long as the cluster has one, so that who lets go of his machines
-	// too early leaves them behind.
+	// there for as long as the cluster has one, so that a controller which releases
+	// its machines too early leaks them.
 	lost bool
 	// stuck keeps instances from going.
 	stuck bool
-	// acts counts what was done.
+	// acts counts its writes.
 	acts int
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-// newScenario is that of a pool of two workers.
+// newScenario returns the scenario of a pool with two workers.
 func newScenario(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {

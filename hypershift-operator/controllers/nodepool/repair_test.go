@@ -16,7 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-// brokenEnv is a pool whose machines run and do not join.
+// brokenEnv is a pool with machines that run and do not join.
 func brokenEnv(t testing.TB) *testEnv {
 	w := newTestEnv(t)
 	w.Create(t, capiCluster(metav1.ConditionTrue))

@@ -50,7 +50,7 @@ func TestAPoolBecomesReadyAndThenWritesNothing(t *testing.T) {
 	}
 }
 
-// What a user got wrong, or does not have yet, is said where he looks, and no
+// A condition names each wrong or missing input of the user, and no
 // machine is made.
 func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -439,7 +439,7 @@ func TestAnUnreachableRegistryIsReportedAsUnknown(t *testing.T) {
 	w.releases.down = false
 	w.run(t, w.start())
 	w.releases.down = true
-	w.run(t, w.start()) // nothing is known any more, and no node is worse for it
+	w.run(t, w.start()) // the release is not known any more, and the pool stays ready
 	w.expect(t, map[string]string{"ValidReleaseImage": "True AsExpected", "SupportedVersionSkew": "True AsExpected", "Ready": "True AsExpected 2 nodes"})
 }
 
@@ -583,7 +583,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Run("it waits for the machines, and says for which", func(t *testing.T) {
+	t.Run("the condition Deleting names the machines that still exist", func(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
@@ -598,7 +598,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		gone(t, w)
 	})
-	t.Run("a paused pool", func(t *testing.T) {
+	t.Run("a paused pool is deleted", func(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
@@ -608,7 +608,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		gone(t, w)
 	})
-	t.Run("a pool whose HostedCluster is gone", func(t *testing.T) {
+	t.Run("a pool without its HostedCluster keeps its machines until it is deleted", func(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
@@ -622,7 +622,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		gone(t, w)
 	})
-	t.Run("a pool whose HostedCluster is being deleted", func(t *testing.T) {
+	t.Run("a pool is deleted with its HostedCluster", func(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
@@ -632,7 +632,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		gone(t, w)
 	})
-	t.Run("a pool whose HostedCluster never was", func(t *testing.T) {
+	t.Run("a pool that never had a HostedCluster is deleted", func(t *testing.T) {
 		w := emptyTestEnv()
 		w.Create(t, nodepooltest.NodePool())
 		pass := w.start()
@@ -641,7 +641,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		gone(t, w)
 	})
-	t.Run("Cluster API never was", func(t *testing.T) {
+	t.Run("a pool is deleted although Cluster API never ran", func(t *testing.T) {
 		w := emptyTestEnv()
 		w.capi.away = true
 		w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), nodepooltest.NodePool())
@@ -651,7 +651,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		gone(t, w)
 	})
-	t.Run("Cluster API was taken away before it made a machine", func(t *testing.T) {
+	t.Run("a pool without machines is deleted although Cluster API stopped", func(t *testing.T) {
 		w := emptyTestEnv()
 		np := nodepooltest.NodePool()
 		np.Spec.Replicas = ptr.To[int32](0)
@@ -663,7 +663,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 		w.run(t, pass)
 		gone(t, w)
 	})
-	t.Run("Cluster API was taken away, and machines are left", func(t *testing.T) {
+	t.Run("machines keep their finalizers if Cluster API was removed", func(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
@@ -678,7 +678,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a pool of that name whose cluster did not get the namespace", func(t *testing.T) {
+	t.Run("objects of another cluster's pool with the same name stay", func(t *testing.T) {
 		w := emptyTestEnv()
 		w.capi.away = true
 		other := namespace()
@@ -698,7 +698,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 			t.Errorf("%d of the other cluster's objects are left, want 2", n)
 		}
 	})
-	t.Run("an instance whose Machine is gone", func(t *testing.T) {
+	t.Run("a deletion waits for an AWSMachine without a Machine", func(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)
@@ -711,7 +711,7 @@ func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
 			t.Errorf("the AWSMachine is not being deleted (%v)", err)
 		}
 	})
-	t.Run("machines that nobody owns any more", func(t *testing.T) {
+	t.Run("machines without an owner are deleted", func(t *testing.T) {
 		w := newTestEnv(t)
 		pass := w.start()
 		w.run(t, pass)

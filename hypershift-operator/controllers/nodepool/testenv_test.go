@@ -124,7 +124,7 @@ func namespace() *corev1.Namespace {
 	}}
 }
 
-// controlPlane is what the cluster hands on.
+// controlPlane is the HostedControlPlane that the HostedCluster controller writes.
 func controlPlane() *hyperv1.HostedControlPlane {
 	return &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "demo"}}
 }
@@ -174,7 +174,7 @@ func (w *testEnv) scenario() *crashtest.Scenario {
 	}
 }
 
-// run lets controller and Cluster API take turns until nothing changes any more.
+// run lets controller and Cluster API take turns until no object changes any more.
 func (w *testEnv) run(t testing.TB, pass func(context.Context) error) {
 	t.Helper()
 	var failed error
@@ -201,7 +201,7 @@ func (w *testEnv) pool(t testing.TB) *hyperv1.NodePool {
 	return np
 }
 
-// change is the user, or anybody, who writes an object.
+// change writes an object, as its user or another client does.
 func change[T client.Object](t testing.TB, w *testEnv, obj T, how func(T)) {
 	t.Helper()
 	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
@@ -229,7 +229,7 @@ func condition(np *hyperv1.NodePool, name string) hyperv1.NodePoolCondition {
 }
 
 // expect wants conditions to be "<status> <reason> <a part of the message>"; ""
-// for one that is not there.
+// for a condition that is not set.
 func (w *testEnv) expect(t testing.TB, want map[string]string) {
 	t.Helper()
 	np := w.pool(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
 )
 
-// What we write is what the CRDs of Cluster API take, whole: no webhook of
-// theirs completes it.
+// The CRDs of Cluster API accept the written objects as they are: no webhook of
+// Cluster API adds fields.
 func TestDesiredObjectsAreValidByTheirCRDs(t *testing.T) {
 	const external = "../../../config/crd/external/"
 	for name, change := range map[string]func(*hyperv1.NodePool){"a simple pool": nil, "a pool that uses everything": nodepooltest.UseAll} {
@@ -48,7 +48,7 @@ func TestDesiredObjectsAreValidByTheirCRDs(t *testing.T) {
 	}
 }
 
-// refused says what a CRD has against an object.
+// refused returns the validation errors of a CRD for an object.
 func refused(t *testing.T, file string, obj client.Object) (problems []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

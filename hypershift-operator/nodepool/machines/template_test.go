@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 )
 
-// newSpec returns what the objects of a pool are derived from, after all requirements have been met.
+// newSpec returns the inputs of a pool's objects, after all requirements have been met.
 func newSpec(change func(*hyperv1.NodePool)) *Spec {
 	s := &Spec{
 		Pool:    &objects.Pool{NodePool: nodepooltest.NodePool(), HostedCluster: nodepooltest.HostedCluster(), Namespace: nodepooltest.Namespace},

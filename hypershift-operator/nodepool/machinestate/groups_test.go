@@ -50,7 +50,7 @@ func TestFiltersInMessagesHaveNoAddresses(t *testing.T) {
 	}
 }
 
-// The status of a HostedControlPlane is written next to the tenant, and quotes what an instance has written.
+// The status of a HostedControlPlane is written next to the tenant, and quotes text of an instance.
 func TestQuotedTextCannotImitateACondition(t *testing.T) {
 	p := &objects.Pool{HostedControlPlane: &hyperv1.HostedControlPlane{}}
 	for _, name := range []string{"workers-a", "workers-b"} {

@@ -244,12 +244,12 @@ func TestAnotherClientCADoesNotRestartTheKubelet(t *testing.T) {
 func TestANodeKeepsItsAuthoritiesIfTheNewOnesCannotBeUsed(t *testing.T) {
 	root := newSigner(t, "root-ca")
 	for sentence, c := range map[string]struct{ key, text, want string }{
-		"no text":                           {names.ServerAuthorities, "", "server-ca.crt is no bundle"},
-		"something else":                    {names.ServerAuthorities, "garbage", "server-ca.crt is no bundle"},
-		"half of a certificate":             {names.ServerAuthorities, string(root.Trust()[:200]), "server-ca.crt is no bundle"},
-		"who does not vouch for the server": {names.ServerAuthorities, string(newSigner(t, "root-ca").Trust()), "curl: "},
-		"a certificate that is none":        {names.ServerAuthorities, "-----BEGIN CERTIFICATE-----\nxxxx\n-----END CERTIFICATE-----\n", "curl: "},
-		"no clients":                        {names.KubeletClientAuthorities, "", "kubelet-client-ca.crt is no bundle"},
+		"no text":                                   {names.ServerAuthorities, "", "server-ca.crt is no bundle"},
+		"text without a certificate":                {names.ServerAuthorities, "garbage", "server-ca.crt is no bundle"},
+		"half of a certificate":                     {names.ServerAuthorities, string(root.Trust()[:200]), "server-ca.crt is no bundle"},
+		"an authority that did not sign the server": {names.ServerAuthorities, string(newSigner(t, "root-ca").Trust()), "curl: "},
+		"a certificate that cannot be parsed":       {names.ServerAuthorities, "-----BEGIN CERTIFICATE-----\nxxxx\n-----END CERTIFICATE-----\n", "curl: "},
+		"no clients":                                {names.KubeletClientAuthorities, "", "kubelet-client-ca.crt is no bundle"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			f := newFollower(t, root)
@@ -277,9 +277,9 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 		how  func(f *follower)
 		want string
 	}{
-		"an authority of kubelet clients of somebody else": {how: func(f *follower) { f.published[names.KubeletClientAuthorities] += theirs }},
-		"an authority of servers of somebody else":         {how: func(f *follower) { f.published[names.ServerAuthorities] += theirs }},
-		"the authorities change places": {how: func(f *follower) {
+		"an additional client authority without a signature": {how: func(f *follower) { f.published[names.KubeletClientAuthorities] += theirs }},
+		"an additional server authority without a signature": {how: func(f *follower) { f.published[names.ServerAuthorities] += theirs }},
+		"client authorities are added to the server authorities": {how: func(f *follower) {
 			f.published[names.ServerAuthorities] += names.AuthoritiesSeparator + "\n" + f.published[names.KubeletClientAuthorities]
 			f.published[names.KubeletClientAuthorities] = f.published[names.ServerAuthorities]
 		}},
@@ -296,7 +296,7 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 			f.published[names.KubeletClientAuthorities] += theirs
 			delete(f.published, names.AuthoritiesSignature)
 		}},
-		"a signature that is none": {how: func(f *follower) {
+		"a signature with a shell command": {how: func(f *follower) {
 			f.published[names.KubeletClientAuthorities] += theirs
 			f.published[names.AuthoritiesSignature] = "$(reboot)"
 		}},
@@ -305,7 +305,7 @@ func TestANodeAcceptsOnlyBundlesSignedByItsAuthority(t *testing.T) {
 			delete(f.published, names.AuthoritiesSerial)
 			f.sign()
 		}},
-		"an older one": {want: "older than those of the node", how: func(f *follower) {
+		"an older bundle": {want: "older than those of the node", how: func(f *follower) {
 			f.published[names.KubeletClientAuthorities] += theirs // the key of these authorities may be known to others by now
 			f.published[names.AuthoritiesSerial] = "6"
 			f.sign()

@@ -120,7 +120,7 @@ func TestANodeKeepsItsAddressIfTheNewOneCannotBeUsed(t *testing.T) {
 		how  func(f *follower, second string)
 		want string
 	}{
-		"nothing listens there":      {func(f *follower, _ string) { f.published[names.ServerURL] = "https://127.0.0.1:1" }, "does not answer at https://127.0.0.1:1"},
+		"no server listens there":    {func(f *follower, _ string) { f.published[names.ServerURL] = "https://127.0.0.1:1" }, "does not answer at https://127.0.0.1:1"},
 		"its name does not exist":    {func(f *follower, _ string) { f.published[names.ServerURL] = "https://api.demo.invalid:6443" }, "does not answer"},
 		"another API server answers": {func(f *follower, _ string) { f.published[names.ServerURL] = f.listen(other).URL }, "does not answer"},
 		"its certificate is for another host name": {func(f *follower, second string) {
@@ -143,7 +143,7 @@ func TestANodeKeepsItsAddressIfTheNewOneCannotBeUsed(t *testing.T) {
 			f.published[names.ServerURL] = second
 			delete(f.published, names.ServerURLSignature)
 		}, "is not signed"},
-		"the signature is that of the authorities": {func(f *follower, second string) {
+		"it has the signature of the authorities": {func(f *follower, second string) {
 			f.published[names.ServerURL] = second
 			f.published[names.ServerURLSignature] = f.published[names.AuthoritiesSignature]
 		}, "is not signed"},

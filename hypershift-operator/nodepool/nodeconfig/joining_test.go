@@ -95,7 +95,7 @@ func TestAMachineReportsThatItDoesNotReachTheAPIServer(t *testing.T) {
 		server string
 		want   string
 	}{
-		"nothing listens":       {server: "https://127.0.0.1:1", want: "reason=APIServerUnreachable message=there is no connection to the API server: https://127.0.0.1:1"},
+		"no server listens":     {server: "https://127.0.0.1:1", want: "reason=APIServerUnreachable message=there is no connection to the API server: https://127.0.0.1:1"},
 		"the name is unknown":   {server: "https://api.demo.invalid:6443", want: "reason=APIServerNameUnknown message=the name of the API server cannot be resolved: https://api.demo.invalid:6443"},
 		"it is another service": {signer: newSigner(t, "root-ca"), want: "reason=APIServerNotTrusted message=the certificate of the API server cannot be verified: "},
 	} {

@@ -23,13 +23,13 @@ func TestConfiguration(t *testing.T) {
 		want    string
 	}{
 		"a good pool": {},
-		"a hop limit that is none": {
+		"a hop limit that is not 1 or 2": {
 			pool: func(np *hyperv1.NodePool) {
 				np.Annotations = map[string]string{hyperv1.MetadataHopLimitAnnotation: "64"}
 			},
 			want: `ValidationFailed: annotation hypershift.openshift.io/ec2-instance-metadata-hop-limit is "64": set it to 1 or 2, or remove it`,
 		},
-		"a format of user data that nothing reads": {
+		"an unknown format of user data": {
 			pool: func(np *hyperv1.NodePool) {
 				np.Annotations = map[string]string{hyperv1.UserDataFormatAnnotation: "kickstart"}
 				np.Spec.Platform.AWS.AMI = "ami-mine"
@@ -64,7 +64,7 @@ func TestConfiguration(t *testing.T) {
 			pool: func(np *hyperv1.NodePool) { np.Spec.Platform.AWS = nil },
 			want: "PlatformConfigMissing: platform.type is AWS and platform.aws is missing",
 		},
-		"a cluster elsewhere": {
+		"a cluster of another platform": {
 			cluster: func(hc *hyperv1.HostedCluster) { hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform} },
 			want:    "ValidationFailed: HostedCluster demo is not on AWS",
 		},

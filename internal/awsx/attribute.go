@@ -2,14 +2,14 @@ package awsx
 
 import "reflect"
 
-// An Attribute of a resource documents what happens when it is changed in AWS by
-// others. docs/aws-drift.md has the attributes of all resources.
+// An Attribute of a resource documents the effect of a change that is made in AWS by
+// others. docs/aws-drift.md lists the attributes of all resources.
 type Attribute struct {
 	// Name as AWS has it.
 	Name string
 	// Desired is the value that is compared with. Empty if it is not compared.
 	Desired string
-	// Repair is what repairs a difference.
+	// Repair names the call that repairs a difference.
 	Repair string
 	// Reason is why the attribute is not compared.
 	Reason string
@@ -21,7 +21,7 @@ func (a Attribute) Compared() bool { return a.Desired != "" }
 // A ComparedAttribute is repaired by a call with the input In.
 type ComparedAttribute[Spec, Observed, In any] struct {
 	Attribute
-	// Diff adds to in what turns the attribute of observed into the one of spec.
+	// Diff sets the fields of in that change the attribute from observed to spec.
 	Diff func(spec Spec, observed Observed, in *In)
 }
 

@@ -31,8 +31,8 @@ type Options struct {
 	Region string
 	// CredentialsFile is a shared credentials file, instead of the default ones.
 	CredentialsFile string
-	// WebIdentity, if set, is the only identity: nothing else of the
-	// environment (static keys, instance profile) is tried.
+	// WebIdentity, if set, is the only identity: no other credentials of the
+	// environment (static keys, instance profile) are tried.
 	WebIdentity *WebIdentity
 	// Anonymous makes calls without credentials, such as the exchange of a token.
 	Anonymous bool
@@ -85,7 +85,7 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 	}
 	load := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(client),
-		// What the SDK would print is in the error of the call, too, and would mix with the output of the program.
+		// The SDK's log lines are in the error of the call, too, and would mix with the output of the program.
 		config.WithLogger(logging.Nop{}),
 		config.WithAPIOptions(append(slices.Clone(opts.Middleware), silentHosts.install)),
 		config.WithRetryer(func() aws.Retryer {

@@ -26,7 +26,7 @@ func Endpoints(environ []string) []corev1.EnvVar {
 var direct = []string{"localhost", "127.0.0.1", "::1", "169.254.169.254", "kube-apiserver", ".svc", ".cluster.local", ".hypershift.local"}
 
 // Egress returns the environment variables with which programs reach AWS and registries: the endpoints of AWS, and the proxy
-// of the management cluster. NO_PROXY has the hosts of the management cluster, too.
+// of the management cluster. NO_PROXY contains the hosts of the management cluster, too.
 func Egress(environ []string) []corev1.EnvVar {
 	found := Endpoints(environ)
 	variables := map[string]string{}

@@ -37,7 +37,7 @@ const (
 	// Busy: AWS still carries out another change of the same resource, so this one was not made. The operator retries.
 	Busy ErrorKind = "AWSBusy"
 	// NotReady: a resource of the call is not in the state that the call needs, maybe because it was just created or changed. The
-	// operator retries. If it persists, the message has the resource.
+	// operator retries. If it persists, the message names the resource.
 	NotReady ErrorKind = "AWSNotReady"
 	// NotFound: the resource of the call does not exist. A deletion is complete.
 	NotFound ErrorKind = "AWSNotFound"
@@ -187,7 +187,7 @@ func isAboutResource(operation, code string) bool {
 	return !listed || slices.Contains(codes, code)
 }
 
-// isInconsistent recognizes refusals because a service does not know yet what another one was told seconds ago.
+// isInconsistent recognizes refusals because a service does not see a change yet that another service accepted seconds ago.
 func isInconsistent(code, message string) bool {
 	switch code {
 	case "MalformedPolicyDocument": // a role is not a valid principal yet
@@ -306,7 +306,7 @@ func Code(err error) string {
 // Reason returns a word for err that can be the reason of a condition.
 func Reason(err error) string { return string(Kind(err)) }
 
-// Message returns a sentence for a user: what was being done, which call failed
+// Message returns a sentence for a user: the operation, the call that failed
 // and the answer of AWS. The same problem gives the same sentence: no request ids,
 // no ports, no encoded authorization message.
 func Message(err error) string {

@@ -2,10 +2,10 @@ package awsx
 
 import "context"
 
-// Hooks are called when a resource is changed. The zero value does nothing.
+// Hooks are called when a resource is changed. The zero value has no effect.
 type Hooks struct {
 	// BeforeCreate is called before the resource is created, so that the attempt
-	// can be recorded. If it fails, nothing is created.
+	// can be recorded. If it fails, the resource is not created.
 	BeforeCreate func(context.Context) error
 	// OnChange is called after drift of the resource was repaired, and OnSkip when
 	// a repair is not possible and not tried again. Both get the id of the resource

@@ -33,7 +33,7 @@ func (e *SilentError) Error() string { return e.Host + " does not answer" }
 // RetryableError is false, so that the SDK does not retry: the reconcile does, later.
 func (e *SilentError) RetryableError() bool { return false }
 
-// A breaker is a circuit breaker for each host. A controller has a few workers:
+// A breaker is a circuit breaker for each host. A controller runs few workers:
 // without it, objects that need a host which does not answer would take all of
 // them, for the length of a timeout each.
 type breaker struct {

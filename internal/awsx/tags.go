@@ -54,8 +54,8 @@ const (
 	maxTagValue = 256
 )
 
-// tagText is what IAM and Elastic Load Balancing allow in keys and values. EC2 allows more, but a user gives the tags of
-// all resources at once.
+// tagText matches the characters that IAM and Elastic Load Balancing allow in keys and values. EC2 allows more, but a user gives
+// the tags of all resources at once.
 // https://docs.aws.amazon.com/IAM/latest/APIReference/API_Tag.html
 var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 

@@ -6,7 +6,7 @@ import "time"
 // AWS's eventual consistency. Lifetimes trade calls, which are throttled per
 // account, for staleness. Intervals between reconciles are with the controllers.
 
-// ConsistencyWindow is how long the lists of AWS may lag behind a write. EC2, ELB
+// ConsistencyWindow is how long the lists of AWS may miss a write. EC2, ELB
 // and Route53 are eventually consistent: usually for a few seconds, without a
 // documented bound. For this long
 //   - a cache keeps our own writes although a list does not show them yet, so
@@ -18,7 +18,7 @@ import "time"
 // that follow a crash.
 const ConsistencyWindow = 30 * time.Second
 
-// ResyncPeriod is how often AWS is compared with the desired state although nothing has
+// ResyncPeriod is how often AWS is compared with the desired state although no object has
 // changed in the cluster. Default of a flag of both operators.
 const ResyncPeriod = 30 * time.Minute
 
@@ -40,8 +40,8 @@ const (
 	HostedZoneTTL = 6 * time.Hour
 
 	// PrincipalsTTL is how long the allowed principals of an endpoint service are
-	// cached. AWS lists them for one service per call, so this is what a service
-	// costs at rest. They are not changed by accident. Default of a flag.
+	// cached. AWS lists them for one service per call. This is the only call that a service
+	// at rest costs. They are not changed by accident. Default of a flag.
 	PrincipalsTTL = 12 * time.Hour
 
 	// OIDCDocumentsTTL is how long published documents are trusted to be in the
@@ -66,13 +66,13 @@ const (
 	// A user who corrects the trust policy waits for it to pass.
 	ExposedRolesTTL = 30 * time.Minute
 
-	// DeletionListTTL is how old a list may be that a deletion starts with. What
+	// DeletionListTTL is how old a list may be that a deletion starts with. A state that
 	// has changed since shows in the answers to the delete calls and invalidates
 	// the list. AWS takes minutes to delete an endpoint, and the deletions after
 	// it need no new list.
 	DeletionListTTL = 10 * time.Minute
 
-	// Forever is for what cannot change while the process runs.
+	// Forever is for values that cannot change while the process runs.
 	Forever = 100 * 365 * 24 * time.Hour
 )
 

@@ -25,9 +25,9 @@ type Options[S any] struct {
 	// Object returns the object of a scope. Finalizer keeps it until its resources are gone.
 	Object    func(S) client.Object
 	Finalizer string
-	// Store returns what stores the record and the entries.
+	// Store returns the writer of the record and the entries.
 	Store func(S) Store
-	// Prepare fills the record with what a deletion needs; nil if Store does.
+	// Prepare fills the record with the inputs of a deletion; nil if Store does.
 	Prepare func(S)
 	// HasRecord is false for an object that has not recorded anything. It has no resources.
 	HasRecord func(S) bool
@@ -42,9 +42,9 @@ type Options[S any] struct {
 	Invalidate func(S)
 	// Last is true for the last object of the owner; nil for no sweep.
 	Last func(context.Context, S) (bool, error)
-	// Released clears what else the status has of the resources when they are gone; nil for nothing.
+	// Released clears other status fields about the resources when they are deleted; nil if there are none.
 	Released func(S)
-	// Awaiting has the reason and the message of the wait for eventual consistency.
+	// Awaiting contains the reason and the message of the wait for eventual consistency.
 	Awaiting reconcile.Waiting
 
 	// Resources are in the order of their creation.
@@ -54,7 +54,7 @@ type Options[S any] struct {
 // A Store stores the record of an object, usually in its status. A reconcile.Writer is one.
 type Store interface {
 	AddFinalizer(ctx context.Context, finalizer string) error
-	// Write stores what has changed, if anything has.
+	// Write stores the changed fields, if there are any.
 	Write(ctx context.Context) error
 }
 
@@ -62,21 +62,21 @@ type Store interface {
 type Resource[S any] struct {
 	// Name is the name of the steps that ensure and delete it.
 	Name string
-	// Entry returns what the object has recorded of the resource. Nil for a resource that is found without an id and
+	// Entry returns the object's record of the resource. Nil for a resource that is found without an id and
 	// without tags, such as a DNS record.
 	Entry func(S) Entry
 	// Ensure creates or repairs the resource. It may return both an observed resource and an error.
 	Ensure func(context.Context, S, Claim) (Observed, error)
-	// Ready returns what the resource waits for; nil if it can be used as soon as it exists.
+	// Ready returns nil, or the wait until the resource can be used. Ready is nil if the resource can be used as soon as it exists.
 	Ready func(context.Context, S) error
 	// Delete starts to delete the resource, and waits until it is gone. found is true, also with an error, if it
 	// has found a resource that can be the result of a creation with an unknown outcome.
 	Delete func(context.Context, S, Deletion) (found bool, err error)
-	// Beside are steps that do not depend on Ensure, nor Ensure on them. They run in a group with it.
+	// Beside are independent steps, which run in a group with Ensure.
 	Beside []reconcile.Step[S]
 }
 
-// An Entry is what an object records of one resource.
+// An Entry is an object's record of one resource.
 type Entry interface {
 	ID() string
 	SetID(id string)
@@ -85,7 +85,7 @@ type Entry interface {
 	SetCreating(creating bool)
 }
 
-// A Claim is what the record contributes to the desired state of a resource.
+// A Claim is the record's part of the desired state of a resource.
 type Claim struct {
 	// ID is the recorded id.
 	ID string
@@ -103,7 +103,7 @@ type Observed struct {
 	Usable bool
 }
 
-// A Deletion is what to delete of a resource.
+// A Deletion selects the resources to delete in one row of the table.
 type Deletion struct {
 	// ID is the recorded id, of a resource that AWS may not list yet.
 	ID string
@@ -150,7 +150,7 @@ func (l *Ledger[S]) Deleting() []reconcile.Step[S] {
 	return append(steps, reconcile.Step[S]{Name: "finalizer", Run: l.Release})
 }
 
-// Record records, before anything is created, what its deletion will need.
+// Record records the inputs of the deletion, before any resource is created.
 func (l *Ledger[S]) Record(ctx context.Context, s S) error {
 	store := l.opts.Store(s)
 	if err := store.AddFinalizer(ctx, l.opts.Finalizer); err != nil {
@@ -264,20 +264,20 @@ func (l *Ledger[S]) delete(ctx context.Context, s S, r Resource[S], d Deletion) 
 	return err
 }
 
-// AwaitConsistency waits until AWS would list what was created just before the
+// AwaitConsistency waits until AWS would list a resource that was created just before the
 // deletion, if the outcome of a creation is not known.
 func (l *Ledger[S]) AwaitConsistency(_ context.Context, s S) error {
 	if !l.opts.HasRecord(s) || !slices.ContainsFunc(l.opts.Resources, func(r Resource[S]) bool { return l.isOpen(s, r) }) {
 		return nil
 	}
-	left := l.remaining(s)
-	if left == 0 {
+	remaining := l.remaining(s)
+	if remaining == 0 {
 		return nil
 	}
 	if l.opts.Invalidate != nil {
 		l.opts.Invalidate(s)
 	}
-	return reconcile.Wait(left, l.opts.Awaiting.Reason, "%s", l.opts.Awaiting.Message)
+	return reconcile.Wait(remaining, l.opts.Awaiting.Reason, "%s", l.opts.Awaiting.Message)
 }
 
 // sweep deletes, with the last object of the owner, the resources of objects that

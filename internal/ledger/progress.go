@@ -6,15 +6,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// maxObjects bounds the objects that wait at the same time. One that is dropped starts
+// maxObjects bounds the objects that wait at the same time. An object that is dropped starts
 // its window and its delays again.
 const maxObjects = 10000
 
-// progress is what the process remembers of an object that waits for AWS.
+// progress is the state in memory of an object that waits for AWS.
 type progress struct {
 	// window is the begin of the window of eventual consistency.
 	window time.Time
-	// found has the resources, by name, that the deletion has found.
+	// found contains the names of the resources that the deletion has found.
 	found map[string]bool
 
 	backoff Backoff
@@ -22,8 +22,8 @@ type progress struct {
 	delay   time.Duration
 }
 
-// A Backoff is how long an object waits for AWS: shortly at first, for what takes a
-// moment, and longer and longer, so that what takes minutes costs few calls.
+// A Backoff is how long an object waits for AWS: shortly at first, for changes that take a
+// moment, and longer and longer, so that changes that take minutes cost few calls.
 type Backoff struct {
 	First, Limit time.Duration
 	// Share is the part of the time waited so far that the next delay has. Without
@@ -33,8 +33,8 @@ type Backoff struct {
 
 // known returns the progress of an object, or nil.
 func (l *Ledger[S]) known(s S) *progress {
-	p, known := l.objects.Get(l.opts.Object(s).GetUID())
-	if !known {
+	p, cached := l.objects.Get(l.opts.Object(s).GetUID())
+	if !cached {
 		return nil
 	}
 	return p.(*progress) //nolint:forcetypeassert // the cache holds nothing else
@@ -106,7 +106,7 @@ func (l *Ledger[S]) isOpen(s S, r Resource[S]) bool {
 }
 
 // closeIntent closes the intent in memory, too: the write of the status may fail, and the
-// next reconcile finds nothing.
+// next reconcile finds no resource.
 func (l *Ledger[S]) closeIntent(s S, r Resource[S]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

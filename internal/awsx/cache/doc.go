@@ -1,4 +1,4 @@
-// Package cache has the two caches for answers of AWS.
+// Package cache implements two caches for answers of AWS.
 //
 //	List    all resources that one paged list returns: the resources of a cluster,
 //	        or of an account. It overlays own writes while AWS's lists may lag.

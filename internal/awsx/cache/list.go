@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/sharedcall"
 )
 
-// ListOptions describe what a List caches.
+// ListOptions describe the items of a List, and their source.
 type ListOptions[T any] struct {
 	Clock clock.PassiveClock
 	// Key identifies an item.
@@ -39,12 +39,12 @@ type List[T any] struct {
 	began, loaded time.Time
 	items         map[string]T
 	overlay       map[string]write[T]
-	deleted       *lru.Cache // keys of what we have deleted
-	// replay has the writes since the current load began, which may not show them.
+	deleted       *lru.Cache // keys of resources that this process has deleted
+	// replay holds the writes since the current load began, which may not show them.
 	replay []func()
 }
 
-// maxDeleted is how many deleted resources are remembered. A cluster has a few at a time.
+// maxDeleted is how many deleted resources are remembered. A cluster deletes few at a time.
 const maxDeleted = 1000
 
 // write is an own write that a load may not show yet.

@@ -19,27 +19,27 @@ type Retagger interface {
 	DeleteTags(context.Context, *ec2.DeleteTagsInput, ...func(*ec2.Options)) (*ec2.DeleteTagsOutput, error)
 }
 
-// Retag adds the tags of want to the resource and removes those with stale keys.
+// Retag adds the desired tags to the resource and removes tags with stale keys.
 // All other tags belong to others and stay.
-func Retag(ctx context.Context, api Retagger, id string, want, have awsx.Tags, stale []string, hooks awsx.Hooks) (changed bool, err error) {
-	tagged, err := EnsureTags(ctx, api, id, want, have)
+func Retag(ctx context.Context, api Retagger, id string, desired, current awsx.Tags, stale []string, hooks awsx.Hooks) (changed bool, err error) {
+	tagged, err := EnsureTags(ctx, api, id, desired, current)
 	if err != nil {
 		return false, err
 	}
 	if tagged {
 		hooks.Changed(id, "tags put right")
 	}
-	untagged, err := untag(ctx, api, id, have, stale, hooks)
+	untagged, err := untag(ctx, api, id, current, stale, hooks)
 	return tagged || untagged, err
 }
 
 // untag skips the removal where it is not allowed: roles that were created for an
 // earlier version do not allow it, and a tag too many does no harm.
-func untag(ctx context.Context, api Retagger, id string, have awsx.Tags, stale []string, hooks awsx.Hooks) (bool, error) {
+func untag(ctx context.Context, api Retagger, id string, current awsx.Tags, stale []string, hooks awsx.Hooks) (bool, error) {
 	var keys []string
 	var tags []types.Tag
 	for _, k := range stale {
-		if _, has := have[k]; has {
+		if _, exists := current[k]; exists {
 			keys = append(keys, k)
 			tags = append(tags, types.Tag{Key: aws.String(k)})
 		}

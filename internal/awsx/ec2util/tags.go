@@ -33,7 +33,7 @@ func Tags(in []types.Tag) awsx.Tags {
 	return tags
 }
 
-// Owned filters for what carries the owner's tag in the VPC.
+// Owned returns filters for the resources in the VPC with the owner's tag.
 func Owned(owner, vpc string) []types.Filter {
 	return []types.Filter{
 		{Name: aws.String("tag:" + awsx.OwnerTag), Values: []string{owner}},
@@ -41,9 +41,9 @@ func Owned(owner, vpc string) []types.Filter {
 	}
 }
 
-// EnsureTags gives the resource the tags of want that it does not have.
-func EnsureTags(ctx context.Context, api API, id string, want, have awsx.Tags) (changed bool, err error) {
-	missing := want.Missing(have)
+// EnsureTags gives the resource the desired tags that it does not have.
+func EnsureTags(ctx context.Context, api API, id string, desired, current awsx.Tags) (changed bool, err error) {
+	missing := desired.Missing(current)
 	if missing == nil {
 		return false, nil
 	}

@@ -86,7 +86,7 @@ func minus(a, b []string) []string {
 }
 
 // token makes creating the endpoint twice harmless. The same attempt, repeated
-// after a crash or a lost answer, has the same token. Everything that may
+// after a crash or a lost answer, uses the same token. Everything that may
 // differ is in it: EC2 refuses a known token with other parameters, and returns
 // the old endpoint, deleted or not, for a known token with the same parameters.
 func token(spec Spec) string {

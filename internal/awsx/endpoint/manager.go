@@ -156,8 +156,8 @@ func (m *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
 }
 
 func (m *Manager) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint, error) {
-	// A change of an endpoint that is still pending could remove the zone that works
-	// before the one that replaces it does.
+	// A change of an endpoint that is still pending could remove the working zone
+	// before its replacement works.
 	if change, isSetting := diff(spec, got); change != nil && got.State == Available {
 		what := describe(change)
 		ctrl.LoggerFrom(ctx).Info("Modifying VPC endpoint", "endpoint", got.ID, "change", what)
@@ -183,9 +183,9 @@ func (m *Manager) modify(ctx context.Context, spec Spec, got Endpoint) (Endpoint
 }
 
 // Delete starts to delete the endpoints with that role, or all if role is
-// empty, and returns those that are not gone yet. recorded is the id of an
+// empty, and returns the endpoints that still exist. recorded is the id of an
 // endpoint that was created, and that AWS may not list yet.
-func (m *Manager) Delete(ctx context.Context, role, recorded string) (left []Endpoint, err error) {
+func (m *Manager) Delete(ctx context.Context, role, recorded string) (remaining []Endpoint, err error) {
 	all, err := m.List(ctx)
 	if err != nil {
 		return nil, err
@@ -203,9 +203,9 @@ func (m *Manager) Delete(ctx context.Context, role, recorded string) (left []End
 			}
 			e.State = Deleting
 		}
-		left = append(left, e)
+		remaining = append(remaining, e)
 	}
-	return left, nil
+	return remaining, nil
 }
 
 // delete starts to delete one endpoint. EC2 answers with success even if it

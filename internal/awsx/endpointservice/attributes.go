@@ -16,8 +16,8 @@ const modify = "ModifyVpcEndpointServiceConfiguration"
 var connectivity = []attribute{
 	{Attribute: awsx.Attribute{Name: "NetworkLoadBalancerArns", Desired: "the load balancer of the Service, alone", Repair: modify},
 		Diff: func(spec Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
-			want := []string{spec.LoadBalancerARN}
-			change.AddNetworkLoadBalancerArns, change.RemoveNetworkLoadBalancerArns = minus(want, svc.loadBalancers), minus(svc.loadBalancers, want)
+			desired := []string{spec.LoadBalancerARN}
+			change.AddNetworkLoadBalancerArns, change.RemoveNetworkLoadBalancerArns = minus(desired, svc.loadBalancers), minus(svc.loadBalancers, desired)
 		}},
 	{Attribute: awsx.Attribute{Name: "AcceptanceRequired", Desired: "false: the allowed principals decide who connects", Repair: modify},
 		Diff: func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
@@ -31,9 +31,9 @@ var connectivity = []attribute{
 var settings = []attribute{
 	{Attribute: awsx.Attribute{Name: "SupportedIpAddressTypes", Desired: ipv4, Repair: modify},
 		Diff: func(_ Spec, svc Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
-			want := []string{ipv4}
+			desired := []string{ipv4}
 			if len(svc.addressTypes) > 0 {
-				change.AddSupportedIpAddressTypes, change.RemoveSupportedIpAddressTypes = minus(want, svc.addressTypes), minus(svc.addressTypes, want)
+				change.AddSupportedIpAddressTypes, change.RemoveSupportedIpAddressTypes = minus(desired, svc.addressTypes), minus(svc.addressTypes, desired)
 			}
 		}},
 	{Attribute: awsx.Attribute{Name: "SupportedRegions", Desired: "the region of the service, alone", Repair: modify},

@@ -33,26 +33,26 @@ type Remaining struct {
 	Endpoints []string
 }
 
-// Done is true if nothing is left.
+// Done is true if no service and no endpoint remains.
 func (r Remaining) Done() bool { return len(r.Deleting) == 0 && len(r.Endpoints) == 0 }
 
 // Delete starts to delete every service of the owner and returns the remaining services.
 func (s *Services) Delete(ctx context.Context, d Deletion) (Remaining, error) {
-	var left Remaining
+	var remaining Remaining
 	mine, err := s.findAll(ctx, d.Owner)
 	if err != nil {
-		return left, err
+		return remaining, err
 	}
 	for _, svc := range mine {
-		left.Found = svc.Name
-		if err := s.deleteOne(ctx, svc, d.RejectConnections, &left); err != nil {
-			return left, s.invalidate(d.Owner, svc.ID, err)
+		remaining.Found = svc.Name
+		if err := s.deleteOne(ctx, svc, d.RejectConnections, &remaining); err != nil {
+			return remaining, s.invalidate(d.Owner, svc.ID, err)
 		}
 	}
-	if left.Done() {
+	if remaining.Done() {
 		s.all.Remove(d.key())
 	}
-	return left, nil
+	return remaining, nil
 }
 
 // findAll trusts the cache for services that it has. If it has none, AWS is called
@@ -67,7 +67,7 @@ func (s *Services) findAll(ctx context.Context, owner Owner) ([]Service, error) 
 	return s.lookUp(ctx, owner)
 }
 
-func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left *Remaining) error {
+func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, remaining *Remaining) error {
 	ctrl.LoggerFrom(ctx).Info("Deleting endpoint service", "service", svc.ID)
 	out, err := s.api.DeleteVpcEndpointServiceConfigurations(ctx, &ec2.DeleteVpcEndpointServiceConfigurationsInput{ServiceIds: []string{svc.ID}})
 	if err != nil {
@@ -78,21 +78,21 @@ func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, left
 	case awsx.IsNotFound(refused):
 		return nil
 	case awsx.Code(refused) == "ExistingVpcEndpointConnections":
-		return s.disconnect(ctx, svc.ID, reject, left)
+		return s.disconnect(ctx, svc.ID, reject, remaining)
 	case refused != nil:
 		return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, refused)
 	}
 	// The load balancer cannot go before the service is really gone.
 	_, found, err := s.get(ctx, svc.ID)
 	if err == nil && found {
-		left.Deleting = append(left.Deleting, svc.ID)
+		remaining.Deleting = append(remaining.Deleting, svc.ID)
 	}
 	return err
 }
 
 // disconnect reports the endpoints that are still connected, and rejects them if
 // that was requested.
-func (s *Services) disconnect(ctx context.Context, id string, reject bool, left *Remaining) error {
+func (s *Services) disconnect(ctx context.Context, id string, reject bool, remaining *Remaining) error {
 	var live []string
 	pages := ec2.NewDescribeVpcEndpointConnectionsPaginator(s.api, &ec2.DescribeVpcEndpointConnectionsInput{
 		Filters: []types.Filter{{Name: aws.String("service-id"), Values: []string{id}}},
@@ -109,10 +109,10 @@ func (s *Services) disconnect(ctx context.Context, id string, reject bool, left 
 		}
 	}
 	slices.Sort(live)
-	left.Endpoints = append(left.Endpoints, live...)
+	remaining.Endpoints = append(remaining.Endpoints, live...)
 	if len(live) == 0 {
 		// The list lags: AWS has just refused the deletion because of connections.
-		left.Deleting = append(left.Deleting, id)
+		remaining.Deleting = append(remaining.Deleting, id)
 		return nil
 	}
 	if !reject {

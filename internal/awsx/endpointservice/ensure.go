@@ -99,11 +99,11 @@ func (s *Services) recorded(ctx context.Context, spec Spec) (svc Service, found 
 	return svc, true, nil
 }
 
-// foreign is true if tags name another owner, or another cluster, than ours.
-func foreign(tags, ours awsx.Tags) bool {
+// foreign is true if tags name another owner, or another cluster, than desired.
+func foreign(tags, desired awsx.Tags) bool {
 	for k, v := range tags {
 		owns := k == awsx.OwnerTag || k == awsx.RoleTag || strings.HasPrefix(k, names.ClusterTag(""))
-		if owns && ours[k] != v {
+		if owns && desired[k] != v {
 			return true
 		}
 	}
@@ -185,7 +185,7 @@ func (s *Services) modify(ctx context.Context, spec Spec, change *ec2.ModifyVpcE
 	return nil
 }
 
-// applyTo applies change to what AWS has described, which may not show it yet.
+// applyTo applies change to AWS's description of the service, which may not show the change yet.
 func applyTo(svc *Service, change *ec2.ModifyVpcEndpointServiceConfigurationInput) {
 	edit := func(list, add, remove []string) []string {
 		return minus(slices.Concat(list, minus(add, list)), remove)

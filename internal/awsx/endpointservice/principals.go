@@ -16,15 +16,15 @@ import (
 )
 
 // ensurePrincipals allows exactly these principals, and returns those that were missing.
-func (s *Services) ensurePrincipals(ctx context.Context, id string, want []string) (added []string, err error) {
-	have, err := s.allowed(ctx, id)
+func (s *Services) ensurePrincipals(ctx context.Context, id string, desired []string) (added []string, err error) {
+	current, err := s.allowed(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	in := &ec2.ModifyVpcEndpointServicePermissionsInput{
 		ServiceId:               aws.String(id),
-		AddAllowedPrincipals:    minus(want, have),
-		RemoveAllowedPrincipals: minus(have, want),
+		AddAllowedPrincipals:    minus(desired, current),
+		RemoveAllowedPrincipals: minus(current, desired),
 	}
 	if in.AddAllowedPrincipals == nil && in.RemoveAllowedPrincipals == nil {
 		return nil, nil
@@ -37,12 +37,12 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, want []strin
 	if err != nil {
 		return nil, fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
 	}
-	s.putPrincipals(id, want)
+	s.putPrincipals(id, desired)
 	return in.AddAllowedPrincipals, nil
 }
 
 // changeOneByOne adds the principals that AWS accepts, and reports the others. A
-// call is all or nothing: one role that does not exist would keep all from
+// call succeeds or fails as a whole: one role that does not exist would keep all from
 // connecting, and AWS does not always name it.
 func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpointServicePermissionsInput) error {
 	var errs []error
@@ -64,13 +64,13 @@ func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpoint
 // allowed returns the principals that may connect.
 func (s *Services) allowed(ctx context.Context, id string) ([]string, error) {
 	return s.principals.Get(ctx, id, func(ctx context.Context) ([]string, time.Duration, error) {
-		have, err := s.readPrincipals(ctx, id)
-		return have, s.principalsTTL(id), err
+		principals, err := s.readPrincipals(ctx, id)
+		return principals, s.principalsTTL(id), err
 	})
 }
 
 func (s *Services) readPrincipals(ctx context.Context, id string) ([]string, error) {
-	var have []string
+	var principals []string
 	pages := ec2.NewDescribeVpcEndpointServicePermissionsPaginator(s.api, &ec2.DescribeVpcEndpointServicePermissionsInput{ServiceId: aws.String(id)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -78,10 +78,10 @@ func (s *Services) readPrincipals(ctx context.Context, id string) ([]string, err
 			return nil, fmt.Errorf("reading who may connect to endpoint service %s: %w", id, err)
 		}
 		for _, p := range page.AllowedPrincipals {
-			have = append(have, aws.ToString(p.Principal))
+			principals = append(principals, aws.ToString(p.Principal))
 		}
 	}
-	return have, nil
+	return principals, nil
 }
 
 func (s *Services) putPrincipals(id string, principals []string) {

@@ -41,7 +41,7 @@ func (t Target) Assuming(roleARN string) Target {
 	return t
 }
 
-// A Session has the credentials of a Target.
+// A Session holds the credentials of a Target.
 type Session struct {
 	// Config is for the clients of package awsx.
 	Config aws.Config
@@ -53,18 +53,18 @@ type Session struct {
 // maxShared is how many managers and caches a session keeps. A cluster needs a few.
 const maxShared = 40
 
-// Shared returns what the session keeps under key, and opens it the first time. It
+// Shared returns the session's value of key, and calls open for it the first time. It
 // makes all controllers of a cluster share managers, and with them their caches.
 // The type of the key belongs to one package, and so does T.
 func Shared[T any](s *Session, key any, open func() T) T {
-	if known, ok := s.shared.Get(key); ok {
-		return known.(T) //nolint:forcetypeassert // a key has one type of value
+	if cached, ok := s.shared.Get(key); ok {
+		return cached.(T) //nolint:forcetypeassert // a key has one type of value
 	}
 	opened := open() // without the lock: it may share parts of its own
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.shared.Get(key); ok { // another caller was first
-		return known.(T) //nolint:forcetypeassert // a key has one type of value
+	if cached, ok := s.shared.Get(key); ok { // another caller was first
+		return cached.(T) //nolint:forcetypeassert // a key has one type of value
 	}
 	s.shared.Add(key, opened)
 	return opened
@@ -137,8 +137,8 @@ func (s *Sessions) For(ctx context.Context, target Target) (*Session, error) {
 }
 
 func (s *Sessions) session(ctx context.Context, target Target) (*Session, error) {
-	if known, ok := s.opened.Get(target); ok {
-		return known.(*Session), nil //nolint:forcetypeassert // the cache holds nothing else
+	if cached, ok := s.opened.Get(target); ok {
+		return cached.(*Session), nil //nolint:forcetypeassert // the cache holds nothing else
 	}
 	cfg, err := s.config(ctx, target)
 	if err != nil {
@@ -203,7 +203,7 @@ func (s *Sessions) Last(target Target) (Outcome, bool) {
 	return o.(Outcome), true //nolint:forcetypeassert // the cache holds nothing else
 }
 
-// recordOutcomes records what all calls show about the target's identity.
+// recordOutcomes records from all calls whether AWS accepts the target's identity.
 func (s *Sessions) recordOutcomes(target Target) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("identityOutcome",

@@ -1,5 +1,5 @@
-// Package instance reads what EC2 knows about an instance: which node it may be, and, if it does not become one, its state, its
-// status checks and its console. It changes nothing.
+// Package instance reads EC2's data about an instance: which node it may be, and, if it does not become one, its state, its
+// status checks and its console. It makes only reading calls.
 package instance
 
 import (
@@ -25,7 +25,7 @@ type API interface {
 type Status struct {
 	// State is pending, running, shutting-down, terminated, stopping or stopped.
 	State string
-	// SystemImpaired is true if the host of the instance has a problem, InstanceImpaired if the operating system does not
+	// SystemImpaired is true if the host of the instance is impaired, InstanceImpaired if the operating system does not
 	// respond. EC2 checks both every minute, and for some minutes after the start it has no result.
 	SystemImpaired, InstanceImpaired bool
 }

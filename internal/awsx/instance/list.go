@@ -23,7 +23,7 @@ type Machine struct {
 	Reason string
 }
 
-// List returns all instances of the cluster, in any state, by their names. EC2 has a terminated instance for an hour.
+// List returns all instances of the cluster, in any state, by their names. EC2 lists a terminated instance for an hour.
 func List(ctx context.Context, api DescribeAPI, infraID string) (all []Machine, _ error) {
 	pages := ec2.NewDescribeInstancesPaginator(api, &ec2.DescribeInstancesInput{Filters: []types.Filter{
 		{Name: aws.String("tag:" + names.ClusterTag(infraID)), Values: []string{names.ClusterTagValue}},

@@ -102,8 +102,8 @@ func (c *Cache) Known(region, name string) *Type {
 }
 
 func (c *Cache) client(region string) API {
-	if known, ok := c.regions.Get(region); ok {
-		return known.(API) //nolint:forcetypeassert // the cache holds nothing else
+	if cached, ok := c.regions.Get(region); ok {
+		return cached.(API) //nolint:forcetypeassert // the cache holds nothing else
 	}
 	client := c.api(region)
 	c.regions.Add(region, client)

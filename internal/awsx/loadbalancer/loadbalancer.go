@@ -62,7 +62,7 @@ func New(api API, clk clock.PassiveClock, ttl time.Duration) *LoadBalancers {
 	return l
 }
 
-// Find returns the load balancer with that name. One that does not exist or serve yet
+// Find returns the load balancer with that name. A load balancer that does not exist or serve yet
 // is read by name, which costs one call instead of a list of all load balancers.
 func (l *LoadBalancers) Find(ctx context.Context, name string) (lb LoadBalancer, found bool, err error) {
 	lb, found, err = l.all.Get(ctx, name)

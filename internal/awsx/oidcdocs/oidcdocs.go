@@ -59,7 +59,7 @@ func (b *Bucket) Name() string { return b.name }
 // Region is where the bucket is.
 func (b *Bucket) Region() string { return b.api.Options().Region }
 
-// A Site is what one cluster publishes.
+// A Site contains the documents that one cluster publishes.
 type Site struct {
 	// Prefix is the cluster's infraID.
 	Prefix string
@@ -80,20 +80,20 @@ func (e *ForeignError) Error() string {
 // was one. An object of another cluster is never written.
 func (b *Bucket) Publish(ctx context.Context, site Site) (changed bool, err error) {
 	for _, path := range slices.Sorted(maps.Keys(site.Documents)) {
-		key, want := site.Prefix+"/"+path, site.Documents[path]
+		key, desired := site.Prefix+"/"+path, site.Documents[path]
 		got, err := b.get(ctx, key)
 		if err != nil {
 			return changed, err
 		}
-		same := got != nil && bytes.Equal(got.body, want)
+		same := got != nil && bytes.Equal(got.body, desired)
 		if same && got.owner == site.Owner {
 			continue
 		}
-		// Our own content without an owner is what another tool published for us.
+		// Content that matches, without an owner, was published for this cluster by another tool.
 		if got != nil && got.owner != site.Owner && !(same && got.owner == "") {
 			return changed, &ForeignError{Bucket: b.name, Key: key}
 		}
-		if err := b.put(ctx, key, site.Owner, want); err != nil {
+		if err := b.put(ctx, key, site.Owner, desired); err != nil {
 			return changed, err
 		}
 		changed = true

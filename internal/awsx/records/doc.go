@@ -2,7 +2,7 @@
 // in a private hosted zone of the customer.
 //
 //	Find:    the hosted zone, by name and VPC    Given: the hosted zone with this id, checked
-//	Ensure:  list ── compare ──► one batch of what differs, or nothing
+//	Ensure:  list ── compare ──► one batch of the differences, or no call
 //	Delete:  list ──► one batch that deletes the sets as they are listed
 //
 // Two clusters with one name can share a zone by mistake. The caller decides by the

@@ -53,14 +53,14 @@ func list(ctx context.Context, api API, zoneID string) ([]Set, error) {
 
 // Ensure creates or updates the records. Any other set at one of their names is
 // replaced, unless it is in use by another cluster.
-func (m *Manager) Ensure(ctx context.Context, want []Record, taken OfAnother) error {
-	have, err := m.cached.All(ctx)
+func (m *Manager) Ensure(ctx context.Context, desired []Record, taken OfAnother) error {
+	current, err := m.cached.All(ctx)
 	if err != nil {
 		return err
 	}
 	var changes []types.Change
-	for _, r := range want {
-		wrong, exists := at(have, r)
+	for _, r := range desired {
+		wrong, exists := at(current, r)
 		if exists && len(wrong) == 0 {
 			continue
 		}
@@ -73,8 +73,8 @@ func (m *Manager) Ensure(ctx context.Context, want []Record, taken OfAnother) er
 }
 
 // at reports whether r exists, and returns the other sets at its name.
-func at(have []Set, r Record) (wrong []Set, exists bool) {
-	for _, s := range have {
+func at(current []Set, r Record) (wrong []Set, exists bool) {
+	for _, s := range current {
 		switch {
 		case s.Name != canonical(r.Name):
 		case s.is(r):
@@ -102,7 +102,7 @@ func replace(wrong []Set, r Record) []types.Change {
 // Delete deletes the sets at the names, unless they are in use by another cluster. A
 // zone that was deleted has no records.
 func (m *Manager) Delete(ctx context.Context, names []string, taken OfAnother) error {
-	have, err := m.cached.All(ctx)
+	current, err := m.cached.All(ctx)
 	if awsx.IsNotFound(err) {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (m *Manager) Delete(ctx context.Context, names []string, taken OfAnother) e
 		return err
 	}
 	var changes []types.Change
-	for _, s := range have {
+	for _, s := range current {
 		if !slices.ContainsFunc(names, func(n string) bool { return canonical(n) == s.Name }) {
 			continue
 		}

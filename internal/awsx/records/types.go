@@ -45,7 +45,7 @@ func (r Record) wire() types.ResourceRecordSet {
 	}
 }
 
-// is reports whether s is what we would write for r.
+// is reports whether s equals the set that is written for r.
 func (s Set) is(r Record) bool {
 	return s.plain() && aws.ToInt64(s.wire.TTL) == ttl && slices.Equal(s.Targets, []string{canonical(r.Target)})
 }

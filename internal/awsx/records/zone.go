@@ -17,14 +17,14 @@ import (
 // A ZoneProblem is the reason why a hosted zone cannot be used.
 type ZoneProblem string
 
-// What can be wrong with a zone, as the reason of a condition.
+// The problems of a zone, as reasons of a condition.
 const (
 	ZoneMissing   ZoneProblem = hyperv1.HostedZoneNotFoundReason
 	ZoneAmbiguous ZoneProblem = hyperv1.HostedZoneAmbiguousReason
 	ZoneUnusable  ZoneProblem = hyperv1.HostedZoneUnusableReason
 )
 
-// A ZoneError has a message for the owner of the VPC with what to change.
+// A ZoneError's message tells the owner of the VPC which change is needed.
 type ZoneError struct {
 	Problem ZoneProblem
 	Message string

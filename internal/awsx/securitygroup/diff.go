@@ -2,16 +2,16 @@ package securitygroup
 
 import "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-// diff returns what has to be authorized and what has to be revoked so that got
-// has the rules of spec, and those that spec leaves.
+// diff returns the rules to authorize and the rules to revoke so that got
+// contains the rules of spec, and the rules that spec leaves.
 func diff(spec Spec, got Group) (authorize, revoke []ingress) {
-	wanted, there := map[key]bool{}, map[key]bool{}
+	wanted, exists := map[key]bool{}, map[key]bool{}
 	for _, h := range got.ingress {
-		there[h.key()] = true
+		exists[h.key()] = true
 	}
 	for _, r := range spec.Rules {
 		w := r.ingress(got.ID)
-		if !wanted[w.key()] && !there[w.key()] {
+		if !wanted[w.key()] && !exists[w.key()] {
 			authorize = append(authorize, w)
 		}
 		wanted[w.key()] = true

@@ -12,7 +12,7 @@
 //	                  └────────── rules: authorize missing ones, then revoke
 //	                              the others ──► tags
 //	  Delete:  by role, and the recorded id
-//	  Users:   what prevents a deletion                                          users.go
+//	  Users:   which resources prevent a deletion                                users.go
 //
 // A group of an earlier control plane of the same cluster is adopted: Ensure finds it
 // by name.

@@ -25,11 +25,11 @@ func Create(ctx context.Context, api Creator, spec Spec) (Group, error) {
 	return Group{ID: aws.ToString(out.GroupId), Name: spec.Name, VPC: spec.VPC, Tags: spec.Tags}, nil
 }
 
-// Change is what SetIngress has changed.
+// Change lists the rules that SetIngress has authorized and revoked.
 type Change struct{ authorized, revoked []ingress }
 
 // SetIngress makes the rules of a group match spec. Missing rules are authorized first, so that a source that stays allowed is not
-// locked out in between. After an error, Change has what was done before it.
+// locked out in between. After an error, Change contains the changes before it.
 func SetIngress(ctx context.Context, api Ingress, spec Spec, got Group) (Change, error) {
 	var done Change
 	authorize, revoke := diff(spec, got)

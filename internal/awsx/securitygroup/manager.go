@@ -72,11 +72,11 @@ func (m *Manager) Ensure(ctx context.Context, spec Spec) (id string, err error) 
 	if err != nil {
 		return "", err
 	}
-	got, made, err := m.findOrCreate(ctx, all, spec)
+	got, created, err := m.findOrCreate(ctx, all, spec)
 	if err != nil {
 		return "", err
 	}
-	if made {
+	if created {
 		spec.Hooks = awsx.Hooks{} // the first rules are no repair
 	}
 	if err := m.repair(ctx, spec, got); err != nil {
@@ -86,7 +86,7 @@ func (m *Manager) Ensure(ctx context.Context, spec Spec) (id string, err error) 
 	return got.ID, nil
 }
 
-func (m *Manager) findOrCreate(ctx context.Context, all []Group, spec Spec) (got Group, made bool, err error) {
+func (m *Manager) findOrCreate(ctx context.Context, all []Group, spec Spec) (got Group, created bool, err error) {
 	for _, g := range all {
 		if g.Tags[awsx.RoleTag] == spec.Role {
 			return g, false, nil
@@ -173,8 +173,8 @@ func (m *Manager) Delete(ctx context.Context, doomed func(role string) bool, rec
 	for _, id := range ids {
 		ctrl.LoggerFrom(ctx).Info("Deleting security group", "group", id)
 		_, err := m.api.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &id})
-		gone := err == nil || awsx.IsNotFound(err) || awsx.IsDenied(err) && m.isGone(ctx, id)
-		if !gone {
+		deleted := err == nil || awsx.IsNotFound(err) || awsx.IsDenied(err) && m.isGone(ctx, id)
+		if !deleted {
 			m.Invalidate(0)
 			return fmt.Errorf("deleting security group %s: %w", id, err)
 		}

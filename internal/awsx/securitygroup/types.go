@@ -79,7 +79,7 @@ type Group struct {
 	ingress       []ingress
 }
 
-// A TakenError is returned when a group of others has the name.
+// A TakenError is returned when the name belongs to a group of another owner.
 type TakenError struct{ Name, VPC string }
 
 func (e *TakenError) Error() string {

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// Users returns what prevents the deletion of a group, which the error of AWS does
+// Users returns the resources that prevent the deletion of a group, which the error of AWS does
 // not name: network interfaces in it, and rules of other groups that refer to it.
 func (m *Manager) Users(ctx context.Context, id string) ([]string, error) {
 	var out []string

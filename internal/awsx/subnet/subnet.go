@@ -54,7 +54,7 @@ func (c *Cache) Describe(ctx context.Context, ids []string) (map[string]Subnet, 
 	}
 	out := map[string]Subnet{}
 	for _, id := range ids {
-		if subnet, known := c.known.Fresh(id); known {
+		if subnet, cached := c.known.Fresh(id); cached {
 			out[id] = subnet
 		}
 	}
@@ -63,8 +63,8 @@ func (c *Cache) Describe(ctx context.Context, ids []string) (map[string]Subnet, 
 
 func (c *Cache) unknown(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		_, known := c.known.Fresh(id)
-		return known
+		_, cached := c.known.Fresh(id)
+		return cached
 	})
 }
 

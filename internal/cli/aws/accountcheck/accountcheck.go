@@ -1,4 +1,4 @@
-// Package accountcheck reads what an account needs before a cluster is created in it.
+// Package accountcheck reads the quotas, permissions and images that a cluster needs, before it is created in an account.
 package accountcheck
 
 import (

@@ -44,11 +44,11 @@ func Skew(ctx context.Context, cfg aws.Config) (time.Duration, error) {
 }
 
 // SpotRole is the service-linked role without which EC2 starts no spot instance
-// (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html). EC2 creates it for a caller who
+// (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html). EC2 creates it for a caller that
 // may do so, which Karpenter and Cluster API's provider may not.
 const SpotRole = "AWSServiceRoleForEC2Spot"
 
-// HasRole is true if the account has the role.
+// HasRole is true if the role exists in the account.
 func HasRole(ctx context.Context, cfg aws.Config, name string) (bool, error) {
 	_, err := iam.NewFromConfig(cfg).GetRole(ctx, &iam.GetRoleInput{RoleName: aws.String(name)})
 	if awsx.IsNotFound(err) {
@@ -60,8 +60,8 @@ func HasRole(ctx context.Context, cfg aws.Config, name string) (bool, error) {
 	return true, nil
 }
 
-// DryRuns returns the creating calls of EC2 that the caller may not make for a cluster. EC2 checks the permissions of a dry run, also those
-// of organizations, and creates nothing. Calls that need the id of a VPC have no dry run before it exists.
+// DryRuns returns the creating calls of EC2 that the caller may not make for a cluster. EC2 checks the permissions of a dry run, also
+// the policies of organizations, and creates no resource. Calls that need the id of a VPC have no dry run before it exists.
 func DryRuns(ctx context.Context, cfg aws.Config, owner awsgraph.Owner) (denied []string, _ error) {
 	api, yes := awsx.EC2(cfg), aws.Bool(true)
 	tags := func(kind types.ResourceType, suffix string) []types.TagSpecification {

@@ -49,7 +49,7 @@ func CPUs(ctx context.Context, cfg aws.Config, instanceType string) (int, error)
 // IsStandard is true for the instance types that the quota of standard on-demand instances is for.
 func IsStandard(instanceType string) bool { return standard.MatchString(instanceType) }
 
-// Image is what a machine image must have.
+// Image contains the properties of a machine image that are checked.
 type Image struct {
 	// State is available for an image that can be used. Architecture is x86_64 or arm64.
 	State, Architecture string

@@ -23,9 +23,9 @@ import (
 
 // Quota is a quota of an account, and its use.
 type Quota struct {
-	// Name is the limited resource, such as "VPCs". Where is what the quota is for if it is not the region, such as a zone.
+	// Name is the limited resource, such as "VPCs". Where is the scope of the quota if it is not the region, such as a zone.
 	Name, Where string
-	// Needed is what another cluster needs.
+	// Needed is the number that another cluster needs.
 	Needed      int
 	Used, Limit int
 	// Raise is where the quota is raised.
@@ -37,7 +37,7 @@ type Quota struct {
 // Exhausted is true if another cluster does not fit.
 func (q Quota) Exhausted() bool { return q.Err == nil && q.Used+q.Needed > q.Limit }
 
-// Needs are what a cluster needs of quotas that depend on its size.
+// Needs are a cluster's shares of quotas that depend on its size.
 type Needs struct {
 	// CPUs of its nodes, of the standard instance types. Addresses are elastic IP addresses, and NATs the NAT gateways in a zone.
 	CPUs, Addresses, NATs int
@@ -60,7 +60,7 @@ type measure struct {
 	count         func(context.Context, account) (use, error)
 }
 
-// account has the clients, and the VPC of a cluster.
+// account holds the clients, and the VPC of a cluster.
 type account struct {
 	ec2 *ec2.Client
 	elb *elbv2.Client
@@ -82,7 +82,7 @@ var measures = []measure{
 func one(Needs) int { return 1 }
 
 // Quotas returns the quotas that a cluster needs, in a fixed order. vpc is the VPC of a cluster, or empty: the interface endpoints of the
-// VPC that has the most are counted then.
+// VPC with the most endpoints are counted then.
 func Quotas(ctx context.Context, cfg aws.Config, vpc string, needs Needs) []Quota {
 	a := account{ec2: awsx.EC2(cfg), elb: elbv2.NewFromConfig(cfg), iam: iam.NewFromConfig(cfg), vpc: vpc}
 	regional, global := servicequotas.NewFromConfig(cfg), servicequotas.NewFromConfig(globalConfig(cfg))
@@ -285,7 +285,7 @@ func countProviders(ctx context.Context, a account) (use, error) {
 	return use{count: len(all.OpenIDConnectProviderList)}, nil
 }
 
-// hostedZones asks Route 53, which counts the zones, too.
+// hostedZones reads the count from Route 53, in the same call as the limit.
 func hostedZones(ctx context.Context, cfg aws.Config) Quota {
 	q := Quota{Name: "Hosted zones", Needed: 2, Raise: "quota L-4EA4796A of service route53 in Service Quotas"}
 	answer, err := route53.NewFromConfig(cfg).GetAccountLimit(ctx, &route53.GetAccountLimitInput{Type: route53types.AccountLimitTypeMaxHostedZonesByOwner})
@@ -298,7 +298,7 @@ func hostedZones(ctx context.Context, cfg aws.Config) Quota {
 	return q
 }
 
-// identityQuotas asks IAM, which counts the resources, too.
+// identityQuotas reads the counts from IAM, in the same call as the limits.
 func identityQuotas(ctx context.Context, api *iam.Client) []Quota {
 	quotas := []Quota{
 		{Name: "IAM roles", Needed: 10, Raise: "quota L-FE177D64 of service iam in Service Quotas"},

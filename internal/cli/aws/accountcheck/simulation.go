@@ -37,9 +37,9 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(t))
 }
 
-// Simulate returns the actions of a policy that the policies of the caller do not allow. A statement of the policy has the resources and
-// the values of the condition keys with which its actions are called. The boundaries of organizations are a part of the simulation; the
-// policies of resources are not.
+// Simulate returns the actions of a policy that the policies of the caller do not allow. A statement of the policy contains the
+// resources and the values of the condition keys with which its actions are called. The boundaries of organizations are a part of the
+// simulation; the policies of resources are not.
 func Simulate(ctx context.Context, cfg aws.Config, caller awsgraph.Caller, policy string) (denied []string, _ error) {
 	source, ok := principal(caller)
 	if !ok {
@@ -91,7 +91,7 @@ func (s statement) simulate(ctx context.Context, api *iam.Client, source, accoun
 	return denied, nil
 }
 
-// mayBeRight is true for a condition key that the simulation has no value for, and whose value may be right in the call. The owner tag of
+// mayBeRight is true for a condition key that the simulation has no value for, and that may match in the call. The owner tag of
 // another cluster is never right.
 func mayBeRight(key string) bool {
 	return !strings.Contains(strings.ToLower(key), "/"+names.ClusterTag(""))

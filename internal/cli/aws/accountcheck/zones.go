@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// HasInstance is true if the account has the instance. Without an id it makes no call.
+// HasInstance is true if the instance exists in the account. Without an id it makes no call.
 func HasInstance(ctx context.Context, cfg aws.Config, id string) (bool, error) {
 	if id == "" {
 		return false, nil

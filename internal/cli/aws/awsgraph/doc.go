@@ -1,3 +1,3 @@
-// Package awsgraph has what graphs of AWS resources share: the classes of errors, lists that several reads use, and ownership
-// tags.
+// Package awsgraph contains the parts that graphs of AWS resources share: the classes of errors, lists that several reads use, and
+// ownership tags.
 package awsgraph

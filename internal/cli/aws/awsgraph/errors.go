@@ -11,13 +11,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// ExistsError is an error of a creation whose code does not tell that the resource exists already.
+// ExistsError reports that the resource of a creation exists already, for an error with another code.
 type ExistsError struct{ Err error }
 
 func (e *ExistsError) Error() string { return e.Err.Error() }
 func (e *ExistsError) Unwrap() error { return e.Err }
 
-// NotReadyError is an error of a creation before its call: AWS still prepares what the call needs.
+// NotReadyError is an error of a creation before its call: AWS still prepares the call's inputs.
 type NotReadyError struct{ Reason string }
 
 func (e *NotReadyError) Error() string { return e.Reason }
@@ -27,7 +27,7 @@ type NotListedError struct{ What string }
 
 func (e *NotListedError) Error() string { return "AWS does not list " + e.What }
 
-// Classify returns what an error of AWS means for the next attempt. Package awsx has the table of codes.
+// Classify returns the class of an error of AWS, which decides about the next attempt. Package awsx contains the table of codes.
 func Classify(err error) resourcegraph.Class {
 	var exists *ExistsError
 	if errors.As(err, &exists) {
@@ -67,7 +67,7 @@ func operation(err error) string {
 	return op.Operation()
 }
 
-// Advice returns what a user can do about an error of AWS, or "".
+// Advice returns the remedy for an error of AWS, for a user, or "".
 func Advice(err error) string {
 	var foreign *resourcegraph.NotOwnedError
 	if errors.As(err, &foreign) {

@@ -19,7 +19,7 @@ const (
 	sourceTag      = "hypershift.openshift.io/source"
 )
 
-// Owner identifies what owns the resources of a graph: a cluster, by its infra ID, or the operators of a management cluster.
+// Owner identifies the owner of a graph's resources: a cluster, by its infra ID, or the operators of a management cluster.
 type Owner struct {
 	InfraID, Name string
 	// Key and Value are the ownership tag of resources that belong to no cluster. Default: the tag of the cluster.

@@ -31,7 +31,7 @@ type assembly struct {
 	nodes map[string]*rg.Node
 	// resources by node. A node that is a part of another resource has that resource.
 	resources map[string]*resource
-	// order has each resource once, and looked has the nodes that are only looked up.
+	// order lists each resource once, and looked lists the nodes that are only looked up.
 	order  []*resource
 	looked []*rg.Node
 	gaps   []Gap
@@ -165,7 +165,7 @@ func (t *translation) number(text string) int {
 	return n
 }
 
-// takeAll returns what follows the prefix in the names of attributes.
+// takeAll returns the rests of the attribute names that begin with the prefix.
 func (t *translation) takeAll(prefix string) []string {
 	var found []string
 	for _, k := range slices.Sorted(maps.Keys(t.attributes)) {
@@ -255,7 +255,7 @@ func (a *assembly) nearest(from *rg.Node, kind string) string {
 	return ""
 }
 
-// gap records what CloudFormation cannot do: a part of the node, or all of it.
+// gap records a part of the node, or all of it, that CloudFormation cannot create.
 func (t *translation) gap(part, reason, command string) {
 	t.gaps = append(t.gaps, Gap{What: strings.Join(strings.Fields(t.Kind+" "+t.Name+" "+part), " "), Reason: reason, command: command})
 }

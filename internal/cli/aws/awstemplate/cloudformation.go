@@ -10,7 +10,7 @@ import (
 // CommandsOutput is the output of a template with the commands that close its gaps.
 const CommandsOutput = "RemainingCommands"
 
-// CloudFormation returns the document as a template, and what CloudFormation cannot do.
+// CloudFormation returns the document as a template, and the gaps: parts that CloudFormation cannot create.
 func (d Document) CloudFormation() ([]byte, []Gap, error) {
 	a, err := d.assemble()
 	if err != nil {
@@ -173,12 +173,12 @@ func (a *assembly) substitute(text string) any {
 		b.WriteString("${" + name + "}")
 	}
 	if len(parts) == 0 || len(parts) == 1 {
-		return text // without a reference, nothing is replaced
+		return text // without a reference, there is no substitution
 	}
 	return map[string]any{"Fn::Sub": b.String()}
 }
 
-// templateName returns what a reference is in a template.
+// templateName returns the form of a reference in a template.
 func (a *assembly) templateName(p part) (name, attribute string) {
 	switch p.kind {
 	case toAccount:

@@ -8,7 +8,7 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// Document is a graph of resources in an account, with what its reader passes in and gets out.
+// Document is a graph of resources in an account, with its parameters and outputs.
 type Document struct {
 	Description string
 	Nodes       []*rg.Node
@@ -39,7 +39,7 @@ type Output struct {
 	Value any
 }
 
-// Gap is what CloudFormation has no resource or property for.
+// Gap is a part of a graph for which CloudFormation has no resource or property.
 type Gap struct {
 	What, Reason string
 	// command of the AWS CLI that closes the gap, with references. Empty: it stays.

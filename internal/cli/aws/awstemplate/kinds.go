@@ -9,13 +9,13 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// kind is what the nodes of a kind are in both languages.
+// kind describes the nodes of a kind in both languages.
 type kind struct {
 	// Types of CloudFormation and Terraform. Without a type, the language has no such resource.
 	cloudFormation, terraform string
-	// partOf is the kind of node that has the properties of this one in its resource.
+	// partOf is another kind of node. Its resource contains the properties of this kind.
 	partOf string
-	// attribute has the id of the resource in CloudFormation (empty: Ref returns it), and argument in Terraform.
+	// attribute contains the id of the resource in CloudFormation (empty: Ref returns it), and argument in Terraform.
 	attribute, argument string
 	// idOf: in CloudFormation, the id of the node is the id of the resource of this kind that it depends on.
 	idOf      string
@@ -218,7 +218,7 @@ func zoneKinds() map[string]kind {
 			t.set("", "type", "SOA")
 			t.set("", "ttl", 900)
 			t.set("", "allow_overwrite", true)
-			// All but the last field are what AWS writes.
+			// All but the last field keep AWS's values.
 			t.set("", "records", []any{expression(fmt.Sprintf(
 				`${trimsuffix(%s.primary_name_server, ".")}. awsdns-hostmaster.amazon.com. 1 7200 900 1209600 %s`, t.terraformAddress(zone), ttl))})
 			t.gap("of "+t.nodes[zone].Name, "CloudFormation cannot change the record that AWS creates. Without it, resolvers remember for 15 minutes that a name does not exist yet",

@@ -136,7 +136,7 @@ func (a *assembly) interpolate(value any) any {
 	return value
 }
 
-// moduleReference returns what a reference is in a module.
+// moduleReference returns the form of a reference in a module.
 func (a *assembly) moduleReference(p part) string {
 	switch p.kind {
 	case toAccount:

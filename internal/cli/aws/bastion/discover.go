@@ -46,7 +46,7 @@ func (c *Cloud) Discover(ctx context.Context) (_ *rg.Graph, kept []string, _ err
 		}
 	}
 	var nodes []*rg.Node
-	var below []string // what an instance uses
+	var below []string // the resources that an instance uses
 	for _, g := range groups {
 		n := existing("Security group", aws.ToString(g.GroupName), aws.ToString(g.GroupId))
 		n.Read = func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {

@@ -52,7 +52,7 @@ func filter(name string, values ...string) types.Filter {
 	return types.Filter{Name: aws.String(name), Values: values}
 }
 
-// policy is what the agent needs for sessions. AmazonSSMManagedInstanceCore, the policy of AWS, also allows to read all parameters of
+// policy allows the agent's calls for sessions. AmazonSSMManagedInstanceCore, the policy of AWS, also allows to read all parameters of
 // the account.
 func policy() string {
 	return iamrole.Document(map[string]any{

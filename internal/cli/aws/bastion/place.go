@@ -40,8 +40,8 @@ func (c *Cloud) Find(ctx context.Context, s Spec) (Place, error) {
 		}
 		tables = append(tables, page.RouteTables...)
 	}
-	table, known := tableOf(tables, p.Subnet)
-	if !known {
+	table, found := tableOf(tables, p.Subnet)
+	if !found {
 		return p, nil // the VPC belongs to another account, which does not show its tables
 	}
 	target := defaultRoute(table)
@@ -85,18 +85,18 @@ func (c *Cloud) findSubnet(ctx context.Context, s Spec) (types.Subnet, error) {
 }
 
 // tableOf returns the route table of a subnet: its own one, else the main one of the VPC.
-func tableOf(tables []types.RouteTable, subnet string) (table types.RouteTable, known bool) {
+func tableOf(tables []types.RouteTable, subnet string) (table types.RouteTable, found bool) {
 	for _, t := range tables {
 		for _, a := range t.Associations {
 			if aws.ToString(a.SubnetId) == subnet {
 				return t, true
 			}
 			if aws.ToBool(a.Main) {
-				table, known = t, true
+				table, found = t, true
 			}
 		}
 	}
-	return table, known
+	return table, found
 }
 
 // defaultRoute returns the target of the route to the internet, or "".
@@ -115,21 +115,21 @@ func defaultRoute(t types.RouteTable) string {
 
 // missingEndpoints returns the services that the agent calls and that the VPC has no endpoint of.
 func (c *Cloud) missingEndpoints(ctx context.Context, region, vpc string) ([]string, error) {
-	var there []string
+	var existing []string
 	for pages := ec2.NewDescribeVpcEndpointsPaginator(c.ec2, &ec2.DescribeVpcEndpointsInput{Filters: []types.Filter{filter("vpc-id", vpc)}}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("listing the endpoints of %s: %w", vpc, err)
 		}
 		for _, e := range page.VpcEndpoints {
-			there = append(there, aws.ToString(e.ServiceName))
+			existing = append(existing, aws.ToString(e.ServiceName))
 		}
 	}
 	var missing []string
 	for _, service := range []string{"ssm", "ssmmessages"} {
 		// The name starts with cn.com.amazonaws in China.
 		suffix := "com.amazonaws." + region + "." + service
-		if !slices.ContainsFunc(there, func(name string) bool { return strings.HasSuffix(name, suffix) }) {
+		if !slices.ContainsFunc(existing, func(name string) bool { return strings.HasSuffix(name, suffix) }) {
 			missing = append(missing, suffix)
 		}
 	}

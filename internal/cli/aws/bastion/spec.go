@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Spec is what a user asks for.
+// Spec is the user's request.
 type Spec struct {
 	InfraID string
 	// Name is the name of the cluster, or empty if it is not known.

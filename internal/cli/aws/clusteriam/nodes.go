@@ -79,9 +79,9 @@ func (c *Cloud) Graph(s Spec) (*rg.Graph, error) { return rg.New(c.Nodes(s)...) 
 // clients are the audiences of tokens that AWS accepts from the issuer.
 var clients = []string{names.WebIdentityAudience, stsAudience}
 
-// S3Thumbprint is of the root certificate authority of S3. AWS does not compare it: it verifies issuers in S3 by its own authorities. But without a
-// thumbprint IAM reads the certificate of the issuer's host, and its API reference describes this host by the discovery document, which does not
-// exist before the cluster. Others pass the same thumbprint:
+// S3Thumbprint is of the root certificate authority of S3. AWS does not compare it: it verifies issuers in S3 by its own authorities.
+// But without a thumbprint IAM reads the certificate of the issuer's host, and its API reference describes this host by the discovery
+// document, which does not exist before the cluster. Others pass the same thumbprint:
 // https://github.com/openshift/hypershift/blob/main/cmd/fix/dr_oidc_iam.go, https://github.com/kubernetes/kops/blob/master/pkg/model/issuerdiscovery.go.
 // The rule: https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateOpenIDConnectProvider.html.
 const S3Thumbprint = "a9d53002e97e00e043244f3d170d6f4c414104fd"
@@ -123,13 +123,13 @@ func (b builder) provider() *rg.Node {
 	// It is not compared: others may have created the provider.
 	n.Initial = func() (rg.Attributes, error) { return rg.Attributes{"thumbprint": S3Thumbprint}, nil }
 	n.Create = func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-		made, err := b.Writer.CreateOpenIDConnectProvider(ctx, &iam.CreateOpenIDConnectProviderInput{
+		created, err := b.Writer.CreateOpenIDConnectProvider(ctx, &iam.CreateOpenIDConnectProviderInput{
 			Url: aws.String(b.IssuerURL), ClientIDList: clients, ThumbprintList: []string{S3Thumbprint}, Tags: iamrole.WireTags(tags),
 		})
 		if err != nil {
 			return rg.Observed{}, err
 		}
-		return rg.Observed{ID: aws.ToString(made.OpenIDConnectProviderArn)}, nil
+		return rg.Observed{ID: aws.ToString(created.OpenIDConnectProviderArn)}, nil
 	}
 	// A provider is never deleted to change it: the cluster would have no access to AWS meanwhile.
 	n.Update = func(ctx context.Context, u rg.Update) error {
@@ -150,7 +150,7 @@ func (b builder) provider() *rg.Node {
 	return n
 }
 
-// ownsProvider is true for a provider with the tag, or whose issuer is named after the infra ID, as other command lines create
+// ownsProvider is true for a provider with the tag, or with an issuer that is named after the infra ID, as other command lines create
 // it without a tag.
 func (c *Cloud) ownsProvider(arn string, tags awsx.Tags) bool {
 	return c.owner.Owns(tags) || strings.HasSuffix(arn, "/"+c.owner.InfraID)

@@ -47,9 +47,9 @@ var (
 // node is the node of the role.
 func (r role) node() string { return "role/" + r.suffix }
 
-// sharedRole is the role with which other command lines, and earlier versions of this one, replace all roles. It is only deleted: its policies are
-// longer than IAM allows for one role, and it trusts service accounts of the hosted cluster, whose tokens would be accepted for what the programs
-// next to the control plane may do.
+// sharedRole is the role with which other command lines, and earlier versions of this one, replace all roles. It is only deleted: its
+// policies are longer than IAM allows for one role, and it trusts service accounts of the hosted cluster: their tokens would be
+// accepted for the calls that programs next to the control plane may do.
 const sharedRole = "shared-role"
 
 // suffixes of all roles that a command line may have created, for deletion.
@@ -63,7 +63,7 @@ func suffixes() []string {
 
 func (s Spec) roles() []role {
 	roles := []role{imageRegistry, storage, cloudController, nodePool, controlPlaneOperator, network}
-	// The role of ingress may change records in the zones of the base domain, and nothing else.
+	// The role of ingress may change records in the zones of the base domain only.
 	if s.hasBaseDomain() {
 		roles = append(roles, ingress)
 	}
@@ -80,14 +80,14 @@ func (s Spec) roles() []role {
 func (s Spec) roleName(r role) string { return s.InfraID + "-" + r.suffix }
 
 // trust is the trust policy for tokens with one of the subjects. It checks the audience, too: the hosted API server issues
-// tokens for any audience that a pod asks for.
+// tokens for any audience that a pod requests.
 func (s Spec) trust(subjects []string) string {
-	own := true
+	operators := true
 	for _, subject := range subjects {
-		own = own && !strings.HasPrefix(subject, "system:serviceaccount:")
+		operators = operators && !strings.HasPrefix(subject, "system:serviceaccount:")
 	}
 	audiences := []string{names.WebIdentityAudience}
-	if !own {
+	if !operators {
 		audiences = append(audiences, stsAudience)
 	}
 	return document([]any{map[string]any{

@@ -18,7 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Spec is what a user asks for.
+// Spec is the user's request.
 type Spec struct {
 	InfraID, Region string
 	// Partition and Account are where the provider is.
@@ -61,7 +61,7 @@ func S3Issuer(bucket, region, infraID string) string {
 	return fmt.Sprintf("https://%s.s3.%s.%s/%s", bucket, region, domain, infraID)
 }
 
-// keyARN is not of an alias: IAM evaluates policies with the ARN of the key, and one with the ARN of an alias allows nothing.
+// keyARN is not of an alias: IAM evaluates policies with the ARN of the key, and one with the ARN of an alias allows no call.
 // Source: https://docs.aws.amazon.com/kms/latest/developerguide/cmks-in-iam-policies.html
 var keyARN = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/.+$`)
 

@@ -1,5 +1,5 @@
-// Package commandlinerole is a role with which the command line works on one cluster, as a graph of resources: what
-// `hypershift create iam cli-role` creates, and `destroy iam cli-role` deletes.
+// Package commandlinerole is a role with which the command line works on one cluster, as a graph of resources.
+// `hypershift create iam cli-role` creates them, and `destroy iam cli-role` deletes them.
 package commandlinerole
 
 import (
@@ -33,7 +33,7 @@ var Commands = []string{
 	"fix-dr-oidc-iam", "leftovers",
 }
 
-// Spec is what a user asks for.
+// Spec is the user's request.
 type Spec struct {
 	// Name of the role. Default: hypershift-cli-<infra ID>. It does not start with the infra ID, because the role may change roles
 	// that do.
@@ -113,7 +113,7 @@ type statement struct {
 	Condition map[string]map[string]any `json:"Condition,omitempty"`
 }
 
-// policy is one policy for all commands, which allows what their policies allow.
+// policy is the union of the policies of all commands.
 func (s Spec) policy() (string, error) {
 	var all []statement
 	for _, command := range s.Commands {

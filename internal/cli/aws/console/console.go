@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 )
 
-// Output is what the console of an instance has, or why it could not be read.
+// Output is the text of an instance's console, or the reason why it could not be read.
 type Output struct {
 	instance.Machine
 	Text []byte

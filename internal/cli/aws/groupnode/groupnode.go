@@ -1,4 +1,4 @@
-// Package groupnode has the graph nodes of a security group. Package securitygroup describes the group, for the operators, too.
+// Package groupnode builds the graph nodes of a security group. Package securitygroup describes the group, for the operators, too.
 package groupnode
 
 import (
@@ -16,14 +16,14 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// Group is a security group that a user asks for.
+// Group is a security group that a user requests.
 type Group struct {
 	// ID is the id of the node. The node of the rules is IngressNode.
 	ID        string
 	DependsOn []string
 	VPC       func(rg.IDs) string
 	Name      string
-	// Spec has the description and the rules. Name, VPC and tags are set by the node. A group without rules lets nothing in.
+	// Spec contains the description and the rules. The node sets name, VPC and tags. A group without rules allows no connection.
 	Spec securitygroup.Spec
 }
 

@@ -83,11 +83,11 @@ func (c *Client) Role(r Role) *rg.Node {
 			if !c.Owns(answer.Role) {
 				return rg.Observed{}, c.owner.NotOwned("role", r.Name)
 			}
-			have, err := url.PathUnescape(aws.ToString(answer.Role.AssumeRolePolicyDocument))
+			current, err := url.PathUnescape(aws.ToString(answer.Role.AssumeRolePolicyDocument))
 			if err != nil {
 				return rg.Observed{}, fmt.Errorf("decoding the trust policy of role %s: %w", r.Name, err)
 			}
-			return rg.Observed{ID: r.Name, Attributes: awsgraph.WithTags(rg.Attributes{"trust-policy": Normalize(have)}, TagsOf(answer.Role.Tags))}, nil
+			return rg.Observed{ID: r.Name, Attributes: awsgraph.WithTags(rg.Attributes{"trust-policy": Normalize(current)}, TagsOf(answer.Role.Tags))}, nil
 		},
 		Create: func(ctx context.Context, _ rg.Creation) (rg.Observed, error) {
 			_, err := c.Writer.CreateRole(ctx, &iam.CreateRoleInput{RoleName: aws.String(r.Name), AssumeRolePolicyDocument: aws.String(r.Trust), Tags: WireTags(tags)})
@@ -152,11 +152,11 @@ func (c *Client) Policy(p Policy) *rg.Node {
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			have, err := url.PathUnescape(aws.ToString(answer.PolicyDocument))
+			current, err := url.PathUnescape(aws.ToString(answer.PolicyDocument))
 			if err != nil {
 				return rg.Observed{}, fmt.Errorf("decoding policy %s: %w", p.Name, err)
 			}
-			return rg.Observed{ID: p.Name, Attributes: rg.Attributes{"document": Normalize(have)}}, nil
+			return rg.Observed{ID: p.Name, Attributes: rg.Attributes{"document": Normalize(current)}}, nil
 		},
 		Create: func(ctx context.Context, creation rg.Creation) (rg.Observed, error) {
 			return rg.Observed{ID: p.Name}, put(ctx, creation.IDs)

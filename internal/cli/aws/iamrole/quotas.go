@@ -20,10 +20,10 @@ const (
 // Size is the number of characters of a policy. IAM does not count white space.
 func Size(policy string) int { return len(strings.Join(strings.Fields(policy), "")) }
 
-// CheckSizes returns an error for each role of a graph whose policies IAM would refuse: the first policy that is too much for a role would fail
-// after others have been written.
+// CheckSizes returns an error for each role of a graph if IAM would refuse its policies: the first policy that is too much for a role
+// would fail after others have been written.
 func CheckSizes(nodes []*rg.Node) (errs []error) {
-	// Ids of resources that do not exist yet. Those of Route 53 have at most 32 characters.
+	// Ids of resources that do not exist yet. Ids of Route 53 have at most 32 characters.
 	ids := func(string) string { return strings.Repeat("x", 32) }
 	names, inline := map[string]string{}, map[string]int{}
 	var order []string

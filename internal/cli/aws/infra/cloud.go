@@ -34,7 +34,7 @@ type Cloud struct {
 	ec2 *ec2.Client
 	dns *route53.Client
 	ram *ram.Client
-	// Writing clients make one attempt. The engine decides about the next one: the SDK would repeat a creation whose answer was
+	// Writing clients make one attempt. The engine decides about the next one: the SDK would repeat a creation after its answer was
 	// lost, and create a second resource.
 	ec2Writer *ec2.Client
 	dnsWriter *route53.Client
@@ -150,7 +150,7 @@ func NewCloud(cfg aws.Config, owner awsgraph.Owner) *Cloud {
 	return c
 }
 
-// SharedWith makes the account of cfg the account of the cluster. It has the public zone, and uses the subnets of this account.
+// SharedWith makes the account of cfg the account of the cluster. It contains the public zone, and uses the subnets of this account.
 func (c *Cloud) SharedWith(cfg aws.Config) *Cloud {
 	c.cluster = NewCloud(cfg, c.owner)
 	return c

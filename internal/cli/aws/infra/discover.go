@@ -13,7 +13,7 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// Discovery is everything with the ownership tag, and what else is in the VPCs of the cluster.
+// Discovery contains all resources with the ownership tag, and all other resources in the VPCs of the cluster.
 type Discovery struct {
 	Graph *rg.Graph
 	// Remaining are resources that the deletion leaves alone, for a person to decide.
@@ -58,14 +58,14 @@ type found struct {
 	// slow resources are read until they are gone.
 	gone   func(context.Context) (bool, error)
 	delete func(context.Context) error
-	// owned is whether a resource of EC2 exists with the tag of the cluster. It is asked after its deletion was refused.
+	// owned is whether a resource of EC2 exists with the tag of the cluster. It is called after the deletion was refused.
 	owned func(context.Context) (bool, error)
 }
 
-// Discover finds what the deletion of the infrastructure deletes. zones are names of private zones that may exist although
+// Discover finds the resources that the deletion of the infrastructure deletes. zones are names of private zones that may exist although
 // their VPC does not.
 func (c *Cloud) Discover(ctx context.Context, zones ...string) (*Discovery, error) {
-	// What is found through the VPC needs its id first.
+	// Resources that are found through the VPC need its id first.
 	vpcs, err := c.vpcs.Get(ctx, true)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *Cloud) Discover(ctx context.Context, zones ...string) (*Discovery, erro
 		return nil, err
 	}
 	if c.cluster != nil {
-		// What the cluster left behind in its own account uses the subnets. No VPC of that account is its own.
+		// Remains of the cluster in its own account use the subnets. No VPC of that account is its own.
 		ofCluster, rest, err := c.cluster.discover(ctx, nil, ids, zones)
 		if err != nil {
 			return nil, fmt.Errorf("in the account of the cluster: %w", err)
@@ -97,7 +97,7 @@ func (c *Cloud) Discover(ctx context.Context, zones ...string) (*Discovery, erro
 	return &Discovery{Graph: graph, Remaining: remaining}, nil
 }
 
-// discover finds what one account has of the cluster: what has the tag, the zones of its own VPCs, and what is in the VPCs with those ids.
+// discover finds the cluster's resources in one account: resources with the tag, zones of the own VPCs, and contents of the VPCs with ids.
 func (c *Cloud) discover(ctx context.Context, own, ids, zones []string) (all []found, remaining []Remaining, _ error) {
 	parts := []func(context.Context) ([]found, []Remaining, error){
 		c.discoverNetwork, c.discoverInstances, c.discoverGroups, c.discoverVolumes,

@@ -103,7 +103,7 @@ func (c *Cloud) discoverVolumes(ctx context.Context) (_ []found, rest []Remainin
 	return nil, rest, nil
 }
 
-// discoverInterfaces lists network interfaces that belong to nothing that is deleted. They block the deletion of their subnet.
+// discoverInterfaces lists network interfaces that belong to no resource that is deleted. They block the deletion of their subnet.
 func (c *Cloud) discoverInterfaces(ctx context.Context, vpcs []string) (_ []found, rest []Remaining, _ error) {
 	for pages := ec2.NewDescribeNetworkInterfacesPaginator(c.ec2, &ec2.DescribeNetworkInterfacesInput{Filters: []types.Filter{filter("vpc-id", vpcs...)}}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)

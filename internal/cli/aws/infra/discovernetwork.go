@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 )
 
-// discoverNetwork finds what has the tag of the cluster.
+// discoverNetwork finds the network resources with the tag of the cluster.
 func (c *Cloud) discoverNetwork(ctx context.Context) (all []found, _ []Remaining, _ error) {
 	for _, discover := range []func(context.Context) ([]found, error){
 		c.discoverVPCs, c.discoverDHCPOptions, c.discoverGateways, c.discoverSubnets,

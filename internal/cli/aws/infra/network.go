@@ -95,15 +95,15 @@ func (c *Cloud) Graph(s Spec) (*rg.Graph, error) {
 // zone returns the zone that matches, with the name that it has in the account of the cluster. In the account of a shared VPC, the same
 // name may belong to another zone; only ids are the same in all accounts.
 func (c *Cloud) zone(ctx context.Context, match func(types.AvailabilityZone) bool) (types.AvailabilityZone, error) {
-	known, err := c.ofCluster().zones.Get(ctx, false)
+	zones, err := c.ofCluster().zones.Get(ctx, false)
 	if err != nil {
 		return types.AvailabilityZone{}, err
 	}
-	i := slices.IndexFunc(known, match)
+	i := slices.IndexFunc(zones, match)
 	if i < 0 {
 		return types.AvailabilityZone{}, nil
 	}
-	return known[i], nil
+	return zones[i], nil
 }
 
 func (b builder) vpc() *rg.Node {
@@ -130,14 +130,14 @@ func (b builder) vpc() *rg.Node {
 			return observed(v), nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.ec2Writer.CreateVpc(ctx, &ec2.CreateVpcInput{
+			created, err := b.ec2Writer.CreateVpc(ctx, &ec2.CreateVpcInput{
 				CidrBlock: aws.String(b.VPCCIDR.String()), TagSpecifications: specification(types.ResourceTypeVpc, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
 			}
 			// It can be used while it is pending.
-			return rg.Observed{ID: aws.ToString(made.Vpc.VpcId)}, nil
+			return rg.Observed{ID: aws.ToString(created.Vpc.VpcId)}, nil
 		},
 		Update: b.updateTags,
 	}
@@ -216,7 +216,7 @@ func (b builder) dhcpOptions() *rg.Node {
 			return rg.Observed{ID: aws.ToString(d.DhcpOptionsId), Attributes: awsgraph.WithTags(attributes, tagsOf(d.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.ec2Writer.CreateDhcpOptions(ctx, &ec2.CreateDhcpOptionsInput{
+			created, err := b.ec2Writer.CreateDhcpOptions(ctx, &ec2.CreateDhcpOptionsInput{
 				DhcpConfigurations: []types.NewDhcpConfiguration{
 					{Key: aws.String("domain-name"), Values: []string{b.dhcpDomain()}},
 					{Key: aws.String("domain-name-servers"), Values: []string{"AmazonProvidedDNS"}},
@@ -226,7 +226,7 @@ func (b builder) dhcpOptions() *rg.Node {
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: aws.ToString(made.DhcpOptions.DhcpOptionsId)}, nil
+			return rg.Observed{ID: aws.ToString(created.DhcpOptions.DhcpOptionsId)}, nil
 		},
 		Update: b.updateTags,
 	}
@@ -268,11 +268,11 @@ func (b builder) internetGateway() *rg.Node {
 			return rg.Observed{ID: aws.ToString(g.InternetGatewayId), Attributes: awsgraph.WithTags(nil, tagsOf(g.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.ec2Writer.CreateInternetGateway(ctx, &ec2.CreateInternetGatewayInput{TagSpecifications: specification(types.ResourceTypeInternetGateway, tags)})
+			created, err := b.ec2Writer.CreateInternetGateway(ctx, &ec2.CreateInternetGatewayInput{TagSpecifications: specification(types.ResourceTypeInternetGateway, tags)})
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: aws.ToString(made.InternetGateway.InternetGatewayId)}, nil
+			return rg.Observed{ID: aws.ToString(created.InternetGateway.InternetGatewayId)}, nil
 		},
 		Update: b.updateTags,
 	}
@@ -354,14 +354,14 @@ func (b builder) subnetNode(i int, zone string, private bool) *rg.Node {
 			if in.ZoneId == nil {
 				return rg.Observed{}, fmt.Errorf("zone %s does not exist in region %s", zone, b.Region)
 			}
-			made, err := b.ec2Writer.CreateSubnet(ctx, &ec2.CreateSubnetInput{
+			created, err := b.ec2Writer.CreateSubnet(ctx, &ec2.CreateSubnetInput{
 				VpcId: aws.String(c.IDs(VPC)), CidrBlock: aws.String(cidr), AvailabilityZoneId: in.ZoneId,
 				TagSpecifications: specification(types.ResourceTypeSubnet, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: aws.ToString(made.Subnet.SubnetId)}, nil
+			return rg.Observed{ID: aws.ToString(created.Subnet.SubnetId)}, nil
 		},
 		Update: b.updateTags,
 	}

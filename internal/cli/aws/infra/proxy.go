@@ -28,7 +28,7 @@ const (
 	// proxyHost is the place of the proxy in its subnet. AWS keeps the first four addresses.
 	proxyHost = 10
 	proxyType = "t3.small"
-	// proxyValidity of the certificate: nothing renews it.
+	// proxyValidity of the certificate: it is never renewed.
 	proxyValidity = 10 * 365 * 24 * time.Hour
 
 	// listeners is the attribute with the protocols between clients and the proxy.
@@ -65,7 +65,7 @@ func (s Spec) proxyAddresses() (plain, secure string) {
 	return plain, secure
 }
 
-// proxyState is what this process knows about the proxy.
+// proxyState is this process's state of the proxy.
 type proxyState struct {
 	mu sync.Mutex
 	// userData is the same in each attempt to launch the instance.
@@ -96,7 +96,7 @@ func (b builder) proxyNodes() []*rg.Node {
 	})
 }
 
-// proxyIngress lets the VPC connect, and nothing else.
+// proxyIngress lets only the VPC connect.
 func (b builder) proxyIngress() []securitygroup.Rule {
 	last := int32(proxyPort)
 	if b.SecureProxy {
@@ -105,8 +105,8 @@ func (b builder) proxyIngress() []securitygroup.Rule {
 	return []securitygroup.Rule{{Protocol: "tcp", From: proxyPort, To: last, Source: b.VPCCIDR.Masked()}}
 }
 
-// The scripts have placeholders in the form @NAME@. They are no templates of Go: one use of text/template, which finds methods by their names,
-// makes the linker keep every method of the program, which doubles its size.
+// The scripts have placeholders in the form @NAME@. They are no templates of Go: one use of text/template, which finds methods by
+// their names, makes the linker keep every method of the program, which doubles its size.
 var (
 	//go:embed proxy.sh
 	proxyScript string
@@ -114,8 +114,8 @@ var (
 	proxyTLSScript string
 )
 
-// proxyUserData returns the script that installs the proxy. That of a secure proxy has its private key; the key of the authority that
-// signs its certificate is not kept.
+// proxyUserData returns the script that installs the proxy. The script of a secure proxy contains its private key; the key of the
+// authority that signs its certificate is not kept.
 func (b builder) proxyUserData() (string, error) {
 	b.proxy.mu.Lock()
 	defer b.proxy.mu.Unlock()

@@ -39,11 +39,11 @@ func (b builder) address(zone string) *rg.Node {
 			return rg.Observed{ID: aws.ToString(a.AllocationId), Attributes: awsgraph.WithTags(nil, tagsOf(a.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.ec2Writer.AllocateAddress(ctx, &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc, TagSpecifications: specification(types.ResourceTypeElasticIp, tags)})
+			created, err := b.ec2Writer.AllocateAddress(ctx, &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc, TagSpecifications: specification(types.ResourceTypeElasticIp, tags)})
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: aws.ToString(made.AllocationId)}, nil
+			return rg.Observed{ID: aws.ToString(created.AllocationId)}, nil
 		},
 		Update: b.updateTags,
 	}
@@ -79,14 +79,14 @@ func (b builder) natGateway(zone string) *rg.Node {
 			return rg.Observed{}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.ec2Writer.CreateNatGateway(ctx, &ec2.CreateNatGatewayInput{
+			created, err := b.ec2Writer.CreateNatGateway(ctx, &ec2.CreateNatGatewayInput{
 				SubnetId: aws.String(c.IDs(publicSubnet(zone))), AllocationId: aws.String(c.IDs("address/" + zone)),
 				ClientToken: aws.String(c.Token), TagSpecifications: specification(types.ResourceTypeNatgateway, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return observedNAT(*made.NatGateway), nil
+			return observedNAT(*created.NatGateway), nil
 		},
 		Update: b.updateTags,
 	}
@@ -133,13 +133,13 @@ func (b builder) table(id, name string) *rg.Node {
 			return rg.Observed{ID: tableID(t), Attributes: awsgraph.WithTags(rg.Attributes{"vpc": aws.ToString(t.VpcId)}, tagsOf(t.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.ec2Writer.CreateRouteTable(ctx, &ec2.CreateRouteTableInput{
+			created, err := b.ec2Writer.CreateRouteTable(ctx, &ec2.CreateRouteTableInput{
 				VpcId: aws.String(c.IDs(VPC)), ClientToken: aws.String(c.Token), TagSpecifications: specification(types.ResourceTypeRouteTable, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: tableID(*made.RouteTable)}, nil
+			return rg.Observed{ID: tableID(*created.RouteTable)}, nil
 		},
 		Update: b.updateTags,
 	}
@@ -226,11 +226,11 @@ func (b builder) association(table, id, subnet string) *rg.Node {
 			return rg.Observed{}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.ec2Writer.AssociateRouteTable(ctx, &ec2.AssociateRouteTableInput{RouteTableId: aws.String(c.IDs(table)), SubnetId: aws.String(c.IDs(subnet))})
+			created, err := b.ec2Writer.AssociateRouteTable(ctx, &ec2.AssociateRouteTableInput{RouteTableId: aws.String(c.IDs(table)), SubnetId: aws.String(c.IDs(subnet))})
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: aws.ToString(made.AssociationId)}, nil
+			return rg.Observed{ID: aws.ToString(created.AssociationId)}, nil
 		},
 		Update: func(ctx context.Context, u rg.Update) error {
 			_, err := b.ec2Writer.ReplaceRouteTableAssociation(ctx, &ec2.ReplaceRouteTableAssociationInput{AssociationId: aws.String(u.Observed.ID), RouteTableId: aws.String(u.IDs(table))})
@@ -277,13 +277,13 @@ func (c *Cloud) makeMain(ctx context.Context, vpc, table string) (rg.Observed, e
 	if tableID(mains[0]) == table {
 		return rg.Observed{ID: mainAssociation(mains[0])}, nil
 	}
-	made, err := c.ec2Writer.ReplaceRouteTableAssociation(ctx, &ec2.ReplaceRouteTableAssociationInput{
+	created, err := c.ec2Writer.ReplaceRouteTableAssociation(ctx, &ec2.ReplaceRouteTableAssociationInput{
 		AssociationId: aws.String(mainAssociation(mains[0])), RouteTableId: aws.String(table),
 	})
 	if err != nil {
 		return rg.Observed{}, err
 	}
-	return rg.Observed{ID: aws.ToString(made.NewAssociationId)}, nil
+	return rg.Observed{ID: aws.ToString(created.NewAssociationId)}, nil
 }
 
 func (b builder) s3Endpoint() *rg.Node {
@@ -332,25 +332,25 @@ func (b builder) s3Endpoint() *rg.Node {
 			}, tagsOf(e.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.ec2Writer.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{
+			created, err := b.ec2Writer.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{
 				VpcId: aws.String(c.IDs(VPC)), ServiceName: aws.String(service), VpcEndpointType: types.VpcEndpointTypeGateway,
 				RouteTableIds: all(c.IDs), ClientToken: aws.String(c.Token), TagSpecifications: specification(types.ResourceTypeVpcEndpoint, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: endpointID(*made.VpcEndpoint)}, nil
+			return rg.Observed{ID: endpointID(*created.VpcEndpoint)}, nil
 		},
 		Update: func(ctx context.Context, u rg.Update) error {
 			if awsgraph.Changed(u.Changes, "route-tables") {
-				have := strings.Split(u.Observed.Attributes["route-tables"], ",")
+				current := strings.Split(u.Observed.Attributes["route-tables"], ",")
 				in := &ec2.ModifyVpcEndpointInput{VpcEndpointId: aws.String(u.Observed.ID)}
 				for _, t := range all(u.IDs) {
-					if !slices.Contains(have, t) {
+					if !slices.Contains(current, t) {
 						in.AddRouteTableIds = append(in.AddRouteTableIds, t)
 					}
 				}
-				for _, t := range have {
+				for _, t := range current {
 					if t != "" && !slices.Contains(all(u.IDs), t) {
 						in.RemoveRouteTableIds = append(in.RemoveRouteTableIds, t)
 					}

@@ -85,17 +85,17 @@ func (b builder) resourceShare(subnets []string) *rg.Node {
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 			in := &ram.CreateResourceShareInput{
 				Name: aws.String(name), Principals: []string{b.ClusterAccount}, ClientToken: aws.String(c.Token), Tags: wireShareTags(tags),
-				// In an organization whose sharing is not enabled, each other account counts as one outside of it.
+				// In an organization without sharing enabled, each other account counts as one outside of it.
 				AllowExternalPrincipals: aws.Bool(true),
 			}
 			for _, s := range subnets {
 				in.ResourceArns = append(in.ResourceArns, arn(c.IDs, s))
 			}
-			made, err := b.ramWriter.CreateResourceShare(ctx, in)
+			created, err := b.ramWriter.CreateResourceShare(ctx, in)
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: aws.ToString(made.ResourceShare.ResourceShareArn)}, nil
+			return rg.Observed{ID: aws.ToString(created.ResourceShare.ResourceShareArn)}, nil
 		},
 		Update: func(ctx context.Context, u rg.Update) error {
 			in := &ram.AssociateResourceShareInput{ResourceShareArn: aws.String(u.Observed.ID)}
@@ -113,7 +113,7 @@ func (b builder) resourceShare(subnets []string) *rg.Node {
 				}
 			}
 			if changed := awsgraph.ChangedTags(u.Changes); len(changed) > 0 {
-				// The policy of the command asks for the ownership tag in the request: AWS does not evaluate the tags of the share.
+				// The policy of the command requires the ownership tag in the request: AWS does not evaluate the tags of the share.
 				changed[b.owner.Tag()] = "owned"
 				_, err := b.ramWriter.TagResource(ctx, &ram.TagResourceInput{ResourceShareArn: aws.String(u.Observed.ID), Tags: wireShareTags(changed)})
 				return err
@@ -159,7 +159,7 @@ func (c *Cloud) associations(ctx context.Context, share string, kind ramtypes.Re
 	return all, nil
 }
 
-// shareAcceptance lets the account of the cluster take part in the share. Within an organization whose sharing is enabled, it does so without
+// shareAcceptance lets the account of the cluster take part in the share. Within an organization with sharing enabled, it does so without
 // an invitation.
 func (b builder) shareAcceptance() *rg.Node {
 	takesPart := func(ctx context.Context, share string) (bool, error) {
@@ -198,7 +198,7 @@ func (b builder) shareAcceptance() *rg.Node {
 			if found, err := takesPart(ctx, share); err != nil || found {
 				return rg.Observed{ID: share}, err
 			}
-			// A share has an invitation for each time that the account was added to it.
+			// AWS creates an invitation each time that the account is added to a share.
 			pages := ram.NewGetResourceShareInvitationsPaginator(b.cluster.ram, &ram.GetResourceShareInvitationsInput{ResourceShareArns: []string{share}})
 			for pages.HasMorePages() {
 				page, err := pages.NextPage(ctx)

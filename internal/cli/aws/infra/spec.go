@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Spec is what a user asks for.
+// Spec is the user's request.
 type Spec struct {
 	InfraID, Name string
 	Region        string

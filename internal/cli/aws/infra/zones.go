@@ -102,7 +102,7 @@ func (b builder) privateZoneNodes(id, name string) []*rg.Node {
 			return b.readZone(ctx, name, l.ID, l.IDs(VPC))
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			made, err := b.dnsWriter.CreateHostedZone(ctx, &route53.CreateHostedZoneInput{
+			created, err := b.dnsWriter.CreateHostedZone(ctx, &route53.CreateHostedZoneInput{
 				Name: aws.String(name), CallerReference: aws.String(b.reference() + c.Token),
 				HostedZoneConfig: &types.HostedZoneConfig{PrivateZone: true},
 				VPC:              &types.VPC{VPCId: aws.String(c.IDs(VPC)), VPCRegion: types.VPCRegion(b.Region)},
@@ -110,7 +110,7 @@ func (b builder) privateZoneNodes(id, name string) []*rg.Node {
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: zoneID(made.HostedZone.Id)}, nil
+			return rg.Observed{ID: zoneID(created.HostedZone.Id)}, nil
 		},
 		Update: func(ctx context.Context, u rg.Update) error {
 			_, err := b.dnsWriter.AssociateVPCWithHostedZone(ctx, &route53.AssociateVPCWithHostedZoneInput{

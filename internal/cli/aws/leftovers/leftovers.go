@@ -1,5 +1,5 @@
 // Package leftovers finds everything in one account that carries the ownership tag of a cluster, or that only such a cluster has: the
-// network and what a hosted cluster created in it, roles, and the endpoint services of the management account.
+// network and the resources of a hosted cluster in it, roles, and the endpoint services of the management account.
 package leftovers
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Cost is the class of what AWS charges for an unused resource.
+// Cost is the class of AWS's price of an unused resource.
 type Cost string
 
 const (
@@ -31,7 +31,7 @@ const (
 	Hourly Cost = "hourly"
 	// Stored resources cost money for each month, by their size or number.
 	Stored Cost = "monthly"
-	// Free resources cost nothing. They use a quota.
+	// Free resources have no price. They use a quota.
 	Free Cost = "none"
 )
 
@@ -50,7 +50,7 @@ type Resource struct {
 	Kept string `json:"kept,omitempty"`
 }
 
-// Finding is what was found in an account.
+// Finding contains the resources that were found in an account.
 type Finding struct {
 	// Graph deletes the resources in the right order.
 	Graph     *rg.Graph
@@ -175,7 +175,7 @@ func deleteService(ctx context.Context, api *ec2.Client, id string) error {
 		}
 	}
 	if len(connected) > 0 {
-		// What is not rejected, because the endpoint is just being deleted, shows in the next call.
+		// A connection that is not rejected, because the endpoint is just being deleted, shows in the next call.
 		if _, err := api.RejectVpcEndpointConnections(ctx, &ec2.RejectVpcEndpointConnectionsInput{ServiceId: aws.String(id), VpcEndpointIds: connected}); err != nil {
 			return fmt.Errorf("rejecting the connections of endpoint service %s: %w", id, err)
 		}

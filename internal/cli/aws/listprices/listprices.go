@@ -1,4 +1,4 @@
-// Package listprices has the list prices of AWS for the resources of hosted clusters, for estimates.
+// Package listprices contains the list prices of AWS for the resources of hosted clusters, for estimates.
 package listprices
 
 import (
@@ -47,11 +47,11 @@ func Load() (Prices, error) {
 // hoursOfAMonth is how AWS computes monthly prices.
 const hoursOfAMonth = 730
 
-// bySize are kinds with a price that depends on what a list of resources does not have.
+// bySize are kinds with a price that depends on a size, which a list of resources does not contain.
 var bySize = []string{"Instance", "Volume", "Snapshot"}
 
-// Month returns what resources cost in a month, in dollars, by the number of each kind. unpriced are those that are not in the sum. Kinds
-// without a price cost nothing.
+// Month returns the monthly cost of resources, in dollars, by the number of each kind. unpriced lists the kinds that are not in the
+// sum. Kinds without a price are free.
 func (p Prices) Month(counts map[string]int) (dollars float64, unpriced []string) {
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		if slices.Contains(bySize, kind) {
@@ -67,7 +67,7 @@ func (p Prices) Month(counts map[string]int) (dollars float64, unpriced []string
 	return dollars, unpriced
 }
 
-// Estimate is what resources cost in a month.
+// Estimate is the monthly cost of resources.
 type Estimate struct {
 	DollarsPerMonth float64 `json:"dollarsPerMonth"`
 	// Prices are the region and the date of the prices.
@@ -76,7 +76,7 @@ type Estimate struct {
 	Without []string `json:"without,omitempty"`
 }
 
-// EstimateOf returns what resources cost, by the number of each kind, or nil if they cost nothing.
+// EstimateOf returns the monthly cost of resources, by the number of each kind, or nil if they are free.
 func EstimateOf(counts map[string]int) (*Estimate, error) {
 	prices, err := Load()
 	if err != nil {

@@ -134,7 +134,7 @@ func (c *Client) userData(ctx context.Context, id string) (string, error) {
 	return string(text), nil
 }
 
-// initial returns what only launch sets, with the same values.
+// initial returns the attributes that only a launch sets, with the same values.
 func (m Machine) initial() (rg.Attributes, error) {
 	attributes := rg.Attributes{
 		"image-parameter": images[m.Arch], "public-address": strconv.FormatBool(m.PublicAddress), "metadata-hops": strconv.Itoa(metadataHops),
@@ -187,7 +187,7 @@ func (c *Client) launch(ctx context.Context, m Machine, creation rg.Creation) (r
 		}
 		in.UserData = aws.String(base64.StdEncoding.EncodeToString([]byte(data)))
 	}
-	made, err := c.writer.RunInstances(ctx, in)
+	launched, err := c.writer.RunInstances(ctx, in)
 	if awsx.Code(err) == "IdempotentParameterMismatch" && m.UserData != nil {
 		// An earlier run has launched the instance with this token, and with other keys in its user data.
 		return rg.Observed{}, &awsgraph.ExistsError{Err: err}
@@ -195,7 +195,7 @@ func (c *Client) launch(ctx context.Context, m Machine, creation rg.Creation) (r
 	if err != nil {
 		return rg.Observed{}, err
 	}
-	i := made.Instances[0]
+	i := launched.Instances[0]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.launched[m.Name] = instanceID(i)

@@ -17,18 +17,18 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// Machine is a machine that a user asks for.
+// Machine is a machine that a user requests.
 type Machine struct {
 	// Node and GroupNode are the ids of the nodes of the instance and of its group. Package groupnode names the node of the rules.
 	Node, GroupNode string
 	// Name is the name of the instance, and GroupName the name of the group.
 	Name, GroupName, GroupDescription string
-	// VPC and Subnet return where the machine is. GroupPlace are the nodes whose ids VPC uses, and Place the nodes that Subnet uses.
+	// VPC and Subnet return where the machine is. GroupPlace are the nodes with the ids that VPC uses, and Place the nodes that Subnet uses.
 	VPC, Subnet       func(rg.IDs) string
 	GroupPlace, Place []string
 	// DependsOn are other nodes that exist before the instance is launched.
 	DependsOn []string
-	// Ingress are the rules of the group. Without rules, nothing may connect.
+	// Ingress are the rules of the group. Without rules, no connection is allowed.
 	Ingress []securitygroup.Rule
 
 	// Arch is amd64 or arm64.
@@ -39,7 +39,7 @@ type Machine struct {
 	Address string
 	// PublicAddress gives the machine a public address, too.
 	PublicAddress bool
-	// UserData returns what the instance runs at its first start. Nil: nothing.
+	// UserData returns the script that the instance runs at its first start. Nil: no script.
 	UserData func() (string, error)
 	// Observe returns attributes of the user data of an instance that exists. They are compared with Attributes, and cannot be changed.
 	Observe    func(userData string) rg.Attributes

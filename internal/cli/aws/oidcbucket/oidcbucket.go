@@ -22,7 +22,7 @@ import (
 // OwnershipTag is the key of the ownership tag of the bucket.
 const OwnershipTag = "hypershift.openshift.io/oidc-bucket"
 
-// Spec is what a user asks for.
+// Spec is the user's request.
 type Spec struct {
 	Name, Region string
 	// Partition and Account are where the bucket is.
@@ -30,7 +30,7 @@ type Spec struct {
 	Tags               awsx.Tags
 }
 
-// AWS reads the documents from the host name <bucket>.s3.<region>.amazonaws.com, whose certificate has no names with more dots.
+// AWS reads the documents from the host name <bucket>.s3.<region>.amazonaws.com. Its certificate has no names with more dots.
 var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 
 // Validate returns the problems, before any call of AWS. Paths are names of flags.
@@ -109,7 +109,7 @@ func (b builder) observe(ctx context.Context) (tags awsx.Tags, exists bool, _ er
 	return nil, false, fmt.Errorf("reading the tags of bucket %s: %w", b.Name, err)
 }
 
-// owns is true for a bucket with the ownership tag, and for one without tags whose creation is recorded: the tags take another call
+// owns is true for a bucket with the ownership tag, and for one without tags if its creation is recorded: the tags take another call
 // than the bucket.
 func (b builder) owns(tags awsx.Tags, recorded bool) bool {
 	return b.Owner().Owns(tags) || recorded && len(tags) == 0
@@ -198,18 +198,18 @@ func (b builder) publicAccess() *rg.Node {
 			if l.IDs(bucket) == "" {
 				return rg.Observed{}, nil
 			}
-			var is types.PublicAccessBlockConfiguration
+			var current types.PublicAccessBlockConfiguration
 			answer, err := b.reader.GetPublicAccessBlock(ctx, &s3.GetPublicAccessBlockInput{Bucket: b.name, ExpectedBucketOwner: b.account})
 			switch {
 			case err == nil && answer.PublicAccessBlockConfiguration != nil:
-				is = *answer.PublicAccessBlockConfiguration
+				current = *answer.PublicAccessBlockConfiguration
 			case err != nil && awsx.Code(err) != "NoSuchPublicAccessBlockConfiguration":
 				return rg.Observed{}, fmt.Errorf("reading the public access settings of bucket %s: %w", b.Name, err)
 			}
 			value := func(v *bool) string { return strconv.FormatBool(aws.ToBool(v)) }
 			return rg.Observed{ID: b.Name, Attributes: rg.Attributes{
-				"block access control lists": value(is.BlockPublicAcls), "ignore access control lists": value(is.IgnorePublicAcls),
-				"block public policies": value(is.BlockPublicPolicy), "restrict public policies": value(is.RestrictPublicBuckets),
+				"block access control lists": value(current.BlockPublicAcls), "ignore access control lists": value(current.IgnorePublicAcls),
+				"block public policies": value(current.BlockPublicPolicy), "restrict public policies": value(current.RestrictPublicBuckets),
 			}}, nil
 		},
 		Create: func(ctx context.Context, _ rg.Creation) (rg.Observed, error) {
@@ -251,7 +251,7 @@ func (b builder) policy() *rg.Node {
 	}
 }
 
-// Discover finds the bucket for its deletion. recorded is true for nodes whose creation is recorded. kept is why the bucket stays:
+// Discover finds the bucket for its deletion. recorded reports whether the creation of a node is recorded. kept is why the bucket stays:
 // it is not ours, or it has documents of clusters.
 func (c *Cloud) Discover(ctx context.Context, s Spec, recorded func(node string) bool) (_ *rg.Graph, kept []string, _ error) {
 	b := builder{Cloud: c, Spec: s, name: &s.Name, account: &s.Account}

@@ -1,5 +1,5 @@
 // Package operatorroles is the roles of the operator and of external-dns in the account of the management cluster, as a graph of
-// resources: what `hypershift create operator-roles aws` creates, and `destroy operator-roles aws` deletes.
+// resources. `hypershift create operator-roles aws` creates them, and `destroy operator-roles aws` deletes them.
 package operatorroles
 
 import (
@@ -23,7 +23,7 @@ import (
 // OwnershipTag is the key of the ownership tag of the roles. Its value is the prefix of their names.
 const OwnershipTag = "hypershift.openshift.io/operator-roles"
 
-// Spec is what a user asks for.
+// Spec is the user's request.
 type Spec struct {
 	// Prefix of the names of the roles.
 	Prefix string
@@ -34,7 +34,7 @@ type Spec struct {
 	IssuerURL string
 	// Namespace is the namespace of the chart.
 	Namespace string
-	// Bucket has the OIDC documents, and BucketRegion is its region.
+	// Bucket contains the OIDC documents, and BucketRegion is its region.
 	Bucket, BucketRegion string
 	// PublicZoneID adds the role of external-dns, for records of the domain.
 	PublicZoneID, Domain string
@@ -163,20 +163,20 @@ type Output struct {
 	ExternalDNS *OutputExternalDNS `json:"externalDNS,omitempty"`
 }
 
-// OutputAWS has the values of the operator.
+// OutputAWS contains the values of the operator.
 type OutputAWS struct {
 	Region      string `json:"region"`
 	PrivateLink bool   `json:"privateLink"`
 	RoleARN     string `json:"roleARN"`
 }
 
-// OutputOIDC has the values of the bucket.
+// OutputOIDC contains the values of the bucket.
 type OutputOIDC struct {
 	Bucket string `json:"bucket"`
 	Region string `json:"region"`
 }
 
-// OutputExternalDNS has the values of external-dns.
+// OutputExternalDNS contains the values of external-dns.
 type OutputExternalDNS struct {
 	Enabled       bool                 `json:"enabled"`
 	DomainFilters []string             `json:"domainFilters"`
@@ -184,7 +184,7 @@ type OutputExternalDNS struct {
 	AWS           OutputExternalDNSAWS `json:"aws"`
 }
 
-// OutputExternalDNSAWS has the role of external-dns.
+// OutputExternalDNSAWS contains the role of external-dns.
 type OutputExternalDNSAWS struct {
 	RoleARN string `json:"roleARN"`
 }

@@ -14,11 +14,11 @@ func TestEgressHasEndpointsAndProxy(t *testing.T) {
 		environ []string
 		want    []corev1.EnvVar
 	}{
-		"neither is nothing":               {environ: []string{"PATH=/bin", "NO_PROXY=example.com", "KUBERNETES_SERVICE_HOST=172.30.0.1", "AWS_SECRET_ACCESS_KEY=x"}},
-		"endpoints are as they are":        {environ: []string{"AWS_ENDPOINT_URL=http://a"}, want: []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://a"}}},
-		"a proxy leaves out the cluster":   {environ: []string{"HTTPS_PROXY=http://p:3128", "KUBERNETES_SERVICE_HOST=172.30.0.1"}, want: []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://p:3128"}, {Name: "NO_PROXY", Value: hosts + ",172.30.0.1"}}},
-		"hosts of the user stay":           {environ: []string{"http_proxy=http://p:3128", "no_proxy=.example.com, localhost"}, want: []corev1.EnvVar{{Name: "HTTP_PROXY", Value: "http://p:3128"}, {Name: "NO_PROXY", Value: ".example.com," + hosts}}},
-		"both ways are passed on together": {environ: []string{"HTTPS_PROXY=http://s:1", "HTTP_PROXY=http://p:1", "AWS_ENDPOINT_URL=http://a"}, want: []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://a"}, {Name: "HTTP_PROXY", Value: "http://p:1"}, {Name: "HTTPS_PROXY", Value: "http://s:1"}, {Name: "NO_PROXY", Value: hosts}}},
+		"no endpoint and no proxy give no variables":         {environ: []string{"PATH=/bin", "NO_PROXY=example.com", "KUBERNETES_SERVICE_HOST=172.30.0.1", "AWS_SECRET_ACCESS_KEY=x"}},
+		"endpoints are copied":                               {environ: []string{"AWS_ENDPOINT_URL=http://a"}, want: []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://a"}}},
+		"hosts of the cluster are reached without the proxy": {environ: []string{"HTTPS_PROXY=http://p:3128", "KUBERNETES_SERVICE_HOST=172.30.0.1"}, want: []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://p:3128"}, {Name: "NO_PROXY", Value: hosts + ",172.30.0.1"}}},
+		"the user's NO_PROXY is extended":                    {environ: []string{"http_proxy=http://p:3128", "no_proxy=.example.com, localhost"}, want: []corev1.EnvVar{{Name: "HTTP_PROXY", Value: "http://p:3128"}, {Name: "NO_PROXY", Value: ".example.com," + hosts}}},
+		"endpoints and both proxies are copied together":     {environ: []string{"HTTPS_PROXY=http://s:1", "HTTP_PROXY=http://p:1", "AWS_ENDPOINT_URL=http://a"}, want: []corev1.EnvVar{{Name: "AWS_ENDPOINT_URL", Value: "http://a"}, {Name: "HTTP_PROXY", Value: "http://p:1"}, {Name: "HTTPS_PROXY", Value: "http://s:1"}, {Name: "NO_PROXY", Value: hosts}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,7 +37,7 @@ func TestKindAndMessage(t *testing.T) {
 			call("Route 53", "ChangeResourceRecordSets", code("Throttling", "Rate exceeded")),
 			awsx.Throttled, "Route 53 ChangeResourceRecordSets: Throttling: Rate exceeded",
 		},
-		"a quota is no throttle": {
+		"an exhausted quota is not a throttle": {
 			call("EC2", "CreateVpcEndpoint", code("VpcEndpointLimitExceeded", "The maximum number is reached.")),
 			awsx.Limit, "EC2 CreateVpcEndpoint: VpcEndpointLimitExceeded: The maximum number is reached",
 		},
@@ -55,7 +55,7 @@ func TestKindAndMessage(t *testing.T) {
 			call("STS", "AssumeRoleWithWebIdentity", code("InvalidIdentityToken", "No OpenIDConnect provider found")),
 			awsx.Identity, "STS AssumeRoleWithWebIdentity: InvalidIdentityToken: No OpenIDConnect provider found",
 		},
-		"STS that cannot reach the issuer knows nothing": {
+		"STS that cannot reach the issuer is a transient error": {
 			call("STS", "AssumeRoleWithWebIdentity", code("IDPCommunicationError", "")),
 			awsx.Transient, "STS AssumeRoleWithWebIdentity: IDPCommunicationError",
 		},
@@ -67,8 +67,8 @@ func TestKindAndMessage(t *testing.T) {
 			call("EC2", "DescribeVpcEndpoints", code("InvalidVpcEndpointId.NotFound", "no")),
 			awsx.NotFound, "EC2 DescribeVpcEndpoints: InvalidVpcEndpointId.NotFound: no",
 		},
-		"gone, by prefix":    {call("S3", "PutObject", code("NoSuchBucket", "")), awsx.NotFound, "S3 PutObject: NoSuchBucket"},
-		"there already":      {call("EC2", "AuthorizeSecurityGroupIngress", code("InvalidPermission.Duplicate", "")), awsx.Exists, "EC2 AuthorizeSecurityGroupIngress: InvalidPermission.Duplicate"},
+		"a missing bucket":   {call("S3", "PutObject", code("NoSuchBucket", "")), awsx.NotFound, "S3 PutObject: NoSuchBucket"},
+		"a duplicate rule":   {call("EC2", "AuthorizeSecurityGroupIngress", code("InvalidPermission.Duplicate", "")), awsx.Exists, "EC2 AuthorizeSecurityGroupIngress: InvalidPermission.Duplicate"},
 		"refused parameters": {call("EC2", "CreateVpcEndpoint", code("InvalidServiceName", "")), awsx.Invalid, "EC2 CreateVpcEndpoint: InvalidServiceName"},
 		"S3 HEAD without a body": {
 			call("S3", "HeadObject", answer(403, code("UnknownError", "UnknownError"))),
@@ -90,7 +90,7 @@ func TestKindAndMessage(t *testing.T) {
 			call("EC2", "DescribeSubnets", context.Canceled),
 			awsx.Canceled, "EC2 DescribeSubnets: no answer from AWS",
 		},
-		"something new":    {call("EC2", "DescribeSubnets", code("Weird", "really")), awsx.Other, "EC2 DescribeSubnets: Weird: really"},
+		"an unknown code":  {call("EC2", "DescribeSubnets", code("Weird", "really")), awsx.Other, "EC2 DescribeSubnets: Weird: really"},
 		"no error of AWS":  {errors.New("disk full"), awsx.NotAWS, "disk full"},
 		"no error at all":  {nil, awsx.None, ""},
 		"in use by suffix": {call("Route 53", "DeleteHostedZone", code("HostedZoneNotEmpty", "")), awsx.InUse, "Route 53 DeleteHostedZone: HostedZoneNotEmpty"},

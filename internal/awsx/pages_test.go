@@ -23,7 +23,7 @@ var onePage = map[string]string{
 	"internal/cli/aws/oidcbucket/oidcbucket.go ListObjectsV2": "one object is enough to keep the bucket",
 }
 
-// TestPaginatedListsAreReadToTheEnd looks for calls that read the first page only of what the service models page.
+// TestPaginatedListsAreReadToTheEnd looks for calls that read only the first page of a list with pages in the service model.
 func TestPaginatedListsAreReadToTheEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the models belong to the emulator, which needs Python")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestPodIdentity has the environment of a pod whose service account has a role by EKS Pod Identity: an agent on the node exchanges the token
+// TestPodIdentity runs in the environment of a pod with a role by EKS Pod Identity: an agent on the node exchanges the token
 // of the pod, which the kubelet renews. Source: https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html
 func TestPodIdentity(t *testing.T) {
 	var exchanged atomic.Value

@@ -95,10 +95,10 @@ func TestErrorsThatAreNotSilence(t *testing.T) {
 		canceled bool
 		err      error
 	}{
-		"one connection that has died":      {{false, errTimeout}, {false, nil}, {false, errTimeout}},
+		"one timeout of a connection":       {{false, errTimeout}, {false, nil}, {false, errTimeout}},
 		"a host that refuses connections":   {{false, errTimeout}, {false, errRefused}, {false, errTimeout}},
-		"callers that are in a hurry":       {{true, errTimeout}, {true, errTimeout}, {true, errTimeout}},
-		"an answer that has an error in it": {{false, errTimeout}, {false, errors.New("throttled")}, {false, errTimeout}},
+		"timeouts of the callers' contexts": {{true, errTimeout}, {true, errTimeout}, {true, errTimeout}},
+		"an answer with an error":           {{false, errTimeout}, {false, errors.New("throttled")}, {false, errTimeout}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost()

@@ -13,7 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 )
 
-// textLimit is what a service model requires of a text.
+// textLimit contains the constraints of a text in a service model.
 type textLimit struct {
 	Min, Max *int
 	Pattern  string

@@ -15,13 +15,13 @@ func TestInherit(t *testing.T) {
 		have awsx.Tags
 		want bool
 	}{
-		"what an earlier control plane of the cluster had": {of("uid-1", "worker", "demo-x"), true},
-		"what is for something else":                       {of("uid-1", "endpoint", "demo-x"), false},
-		"another cluster's":                                {of("uid-1", "worker", "demo-y"), false},
-		"what another cluster shares": {awsx.Tags{
+		"a resource of the cluster's earlier control plane is inherited": {of("uid-1", "worker", "demo-x"), true},
+		"a resource with another role is not inherited":                  {of("uid-1", "endpoint", "demo-x"), false},
+		"a resource of another cluster is not inherited":                 {of("uid-1", "worker", "demo-y"), false},
+		"a resource that the cluster only shares is not inherited": {awsx.Tags{
 			awsx.OwnerTag: "uid-1", awsx.RoleTag: "worker", "kubernetes.io/cluster/demo-x": "shared"}, false},
-		"what others made for the cluster": {awsx.Tags{"kubernetes.io/cluster/demo-x": "owned", awsx.RoleTag: "worker"}, false},
-		"a resource without tags":          {nil, false},
+		"a resource without an owner tag is not inherited": {awsx.Tags{"kubernetes.io/cluster/demo-x": "owned", awsx.RoleTag: "worker"}, false},
+		"a resource without tags is not inherited":         {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := want.Inherit(c.have); got != c.want {

@@ -55,7 +55,7 @@ func silent(t *testing.T) tenant {
 	return tenant{"http://" + l.Addr().String()}
 }
 
-// answering is an endpoint that answers what the tests ask.
+// answering is an endpoint that answers all calls of the tests.
 func answering(t *testing.T) tenant {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -94,7 +94,7 @@ func (n tenant) config(t *testing.T, who *awsx.WebIdentity) aws.Config {
 
 var anybody = &awsx.WebIdentity{RoleARN: "arn:aws:iam::1:role/a", SessionName: "test", Token: func(context.Context) ([]byte, error) { return []byte("token"), nil }}
 
-// services are what a reconcile does at AWS, by the service that may be silent.
+// services are a reconcile's calls of AWS, by the service that may be silent.
 var services = map[string]func(*testing.T, tenant) func(context.Context, types.NamespacedName) error{
 	"S3: the documents of a cluster are published": func(t *testing.T, n tenant) func(context.Context, types.NamespacedName) error {
 		bucket := oidcdocs.New(oidcdocs.NewClient(n.config(t, nil)), "bucket")
@@ -118,7 +118,7 @@ var services = map[string]func(*testing.T, tenant) func(context.Context, types.N
 			return err
 		}
 	},
-	"STS: the account is asked for, by one call for all": func(t *testing.T, n tenant) func(context.Context, types.NamespacedName) error {
+	"STS: the account is read, by one call for all": func(t *testing.T, n tenant) func(context.Context, types.NamespacedName) error {
 		caller := identity.NewCaller(awsx.STS(n.config(t, nil)), "us-east-1")
 		return func(ctx context.Context, _ types.NamespacedName) error {
 			_, err := caller.Location(ctx)

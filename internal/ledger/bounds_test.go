@@ -12,7 +12,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// An object whose finalizer is removed by force is never released.
+// An object without its finalizer, which was removed by force, is never released.
 func TestObjectsThatAreNeverReleasedDoNotFillTheMemory(t *testing.T) {
 	l := New(Options[*hyperv1.AWSEndpointService]{
 		Clock:  clocktesting.NewFakePassiveClock(time.Unix(0, 0)),

@@ -150,7 +150,7 @@ func (e *testEnv) pass(ctx context.Context) error {
 	return e.RecordResult(result, err)
 }
 
-// generated is what AWS makes up: two runs do not share it.
+// generated matches the ids that AWS generates: they differ between two runs.
 var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
 
 func (e *testEnv) scenario() *crashtest.Scenario {
@@ -177,7 +177,7 @@ func (e *testEnv) scenario() *crashtest.Scenario {
 func TestCrashes(t *testing.T) {
 	setup := func(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
 	t.Run("converge", func(t *testing.T) { crashtest.CrashConsistency(t, setup) })
-	t.Run("leave nothing", func(t *testing.T) { crashtest.NoLeaks(t, setup) })
+	t.Run("leaks", func(t *testing.T) { crashtest.NoLeaks(t, setup) })
 }
 
 // The answer to a creation is lost, and AWS does not list the resource yet when the

@@ -47,7 +47,7 @@ func (e entry) SetCreating(creating bool) {
 	}
 }
 
-// outcome is what the stub of a resource returns.
+// outcome contains the results of a resource's stub.
 type outcome struct {
 	got      ledger.Observed
 	creates  bool // it calls BeforeCreate
@@ -57,7 +57,7 @@ type outcome struct {
 	remains  error
 }
 
-// unit is a ledger with two stubs of resources, and the log of what it did.
+// unit is a ledger with two stubs of resources, and the log of their calls.
 type unit struct {
 	*ledger.Ledger[*hyperv1.AWSEndpointService]
 	t       *testing.T
@@ -147,7 +147,7 @@ func (u *unit) Write(context.Context) error {
 	return u.refused
 }
 
-// run runs the steps and fails the test unless they did what is wanted and ended with that outcome.
+// run runs the steps and fails the test unless their log is want and their outcome is as given.
 func (u *unit) run(steps []reconcile.Step[*hyperv1.AWSEndpointService], outcome string, want ...string) {
 	u.t.Helper()
 	u.log = nil
@@ -163,7 +163,7 @@ func (u *unit) run(steps []reconcile.Step[*hyperv1.AWSEndpointService], outcome 
 	}
 }
 
-// wantEntries checks what is recorded: ids, intents and keys of tags.
+// wantEntries checks the record: ids, intents and keys of tags.
 func (u *unit) wantEntries(first, second string, creating []hyperv1.AWSEndpointResource, keys ...string) {
 	u.t.Helper()
 	st := u.es.Status
@@ -195,7 +195,7 @@ func TestAnIntentIsWrittenBeforeACreation(t *testing.T) {
 	u.wantEntries("", "", []hyperv1.AWSEndpointResource{group}, "team")
 	// It is written once.
 	u.run(u.Live(), "failed", "finalizer", "write", "open", "ensure first")
-	// A resource that fails after its creation has an id.
+	// The id of a resource that fails after its creation is recorded.
 	u.first.got = ledger.Observed{ID: "1", Usable: true}
 	u.run(u.Live(), "failed", "finalizer", "write", "open", "ensure first")
 	u.wantEntries("1", "", nil, "team")
@@ -288,7 +288,7 @@ func TestADeletionAwaitsConsistencyWhileAnIntentIsOpen(t *testing.T) {
 }
 
 // The resource is found and deleted, and the write of the status fails: the object
-// has the intent, and the next reconcile finds nothing.
+// keeps the intent, and the next reconcile finds no resource.
 func TestWhatADeletionHasFoundIsNotAwaited(t *testing.T) {
 	u := newUnit(t)
 	u.es.Status.Cleanup = &hyperv1.AWSEndpointCleanup{}

@@ -37,7 +37,7 @@ func TestAListWithoutLoadsDoesNotGrowWithItsWrites(t *testing.T) {
 	}
 }
 
-// What was written a moment ago stays, however much it is: AWS may not list it yet.
+// Items that were written a moment ago stay, however many: AWS may not list them yet.
 func TestManyRecentWritesOutliveALaggingList(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Unix(0, 0))
 	l := NewList(ListOptions[string]{Clock: clk, Key: func(id string) string { return id }, Load: func(context.Context) ([]string, error) { return nil, nil }})

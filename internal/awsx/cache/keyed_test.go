@@ -51,7 +51,7 @@ func TestKeyed(t *testing.T) {
 	c.Put("a", 10, time.Second)
 	want("a", 10)
 	want("b", 6)
-	want("c", 7) // the third key takes the place of the one that was used longest ago
+	want("c", 7) // the third key takes the place of the least recently used key
 	if _, known := c.Last("a"); known {
 		t.Error("the cache is larger than its size")
 	}

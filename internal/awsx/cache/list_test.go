@@ -16,7 +16,7 @@ import (
 
 const ttl = 10 * time.Minute
 
-// testList is a cached list, and what AWS lists: items written as "key" or "key=value".
+// testList is a cached list, and AWS's list: items written as "key" or "key=value".
 type testList struct {
 	*cache.List[string]
 	t     *testing.T

@@ -123,11 +123,11 @@ func TestChoose(t *testing.T) {
 		got   string
 		spare []string
 	}{
-		"there is none":                     {},
-		"one of another role is not ours":   {all: []Endpoint{with("vpce-1", Available, "other")}},
-		"one that is deleting is not there": {all: []Endpoint{with("vpce-1", Deleting, "r")}},
-		"the one there is":                  {all: []Endpoint{with("vpce-1", Pending, "r")}, got: "vpce-1"},
-		"of two, the recorded one stays": {
+		"without endpoints, none is chosen":            {},
+		"an endpoint of another role is ignored":       {all: []Endpoint{with("vpce-1", Available, "other")}},
+		"an endpoint that is being deleted is ignored": {all: []Endpoint{with("vpce-1", Deleting, "r")}},
+		"the only endpoint is chosen":                  {all: []Endpoint{with("vpce-1", Pending, "r")}, got: "vpce-1"},
+		"of two endpoints, the recorded one is chosen": {
 			all: []Endpoint{with("vpce-1", Pending, "r"), with("vpce-2", Available, "r")}, got: "vpce-2", spare: []string{"vpce-1"},
 		},
 	} {

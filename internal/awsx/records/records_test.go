@@ -83,13 +83,13 @@ func TestFind(t *testing.T) {
 		seed func(*testEnv) string // returns the zone to be found
 		want records.ZoneProblem
 	}{
-		"the one of that name that the VPC resolves": {seed: func(w *testEnv) string {
+		"the zone of that name that the VPC resolves is found": {seed: func(w *testEnv) string {
 			w.zone("demo.hypershift.local", w.account.AddVPC(region, fakeaws.VPC{CIDR: "10.1.0.0/16"}))
 			w.zone("other.hypershift.local", w.vpc)
 			return w.zone("demo.hypershift.local", w.vpc)
 		}},
-		"none": {seed: func(*testEnv) string { return "" }, want: records.ZoneMissing},
-		"a public one does not count": {seed: func(w *testEnv) string {
+		"a VPC without a zone is an error": {seed: func(*testEnv) string { return "" }, want: records.ZoneMissing},
+		"a public zone is not found": {seed: func(w *testEnv) string {
 			w.zone("demo.hypershift.local")
 			return ""
 		}, want: records.ZoneMissing},
@@ -109,11 +109,11 @@ func TestGiven(t *testing.T) {
 		seed func(*testEnv) string
 		want records.ZoneProblem
 	}{
-		"one that can serve":     {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local", w.vpc) }},
-		"one that is gone":       {seed: func(*testEnv) string { return "Z0" }, want: records.ZoneMissing},
-		"one of another name":    {seed: func(w *testEnv) string { return w.zone("other.hypershift.local", w.vpc) }, want: records.ZoneUnusable},
-		"a public one":           {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local") }, want: records.ZoneUnusable},
-		"one of another network": {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local", "vpc-9") }, want: records.ZoneUnusable},
+		"a private zone of the VPC is accepted": {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local", w.vpc) }},
+		"a zone that does not exist is missing": {seed: func(*testEnv) string { return "Z0" }, want: records.ZoneMissing},
+		"a zone of another name is refused":     {seed: func(w *testEnv) string { return w.zone("other.hypershift.local", w.vpc) }, want: records.ZoneUnusable},
+		"a public zone is refused":              {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local") }, want: records.ZoneUnusable},
+		"a zone of another VPC is refused":      {seed: func(w *testEnv) string { return w.zone("demo.hypershift.local", "vpc-9") }, want: records.ZoneUnusable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestEnv(t)

@@ -65,14 +65,14 @@ func TestDiff(t *testing.T) {
 				PrefixListIds: []types.PrefixListId{{PrefixListId: aws.String("pl-9")}}}},
 			revoke: []string{"pl-9", "sg-9"},
 		},
-		"the group itself is a source like another": {
+		"a rule for the group itself is compared": {
 			want: []Rule{{Protocol: "udp", From: 4789, To: 4789}, {Protocol: "50"}}, have: []types.IpPermission{pair("50", 0, "sg-1")}, authorize: []string{"sg-1"},
 		},
-		"another group does not take its place": {
+		"a rule for another group does not replace it": {
 			want: []Rule{{Protocol: "udp", From: 4789, To: 4789}}, have: []types.IpPermission{pair("udp", 4789, "sg-9")},
 			authorize: []string{"sg-1"}, revoke: []string{"sg-9"},
 		},
-		"what is left to others stays": {
+		"a rule that the spec leaves to others stays": {
 			have:   []types.IpPermission{pair("-1", 0, "sg-9"), permission(80, "0.0.0.0/0")},
 			leave:  func(f Foreign) bool { return f.Group == "sg-9" },
 			revoke: []string{"0.0.0.0/0"},

@@ -11,7 +11,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// everySubnet is an account that has each subnet that it is asked for.
+// everySubnet is an account that contains each requested subnet.
 type everySubnet struct{}
 
 func (everySubnet) DescribeSubnets(_ context.Context, in *ec2.DescribeSubnetsInput, _ ...func(*ec2.Options)) (*ec2.DescribeSubnetsOutput, error) {

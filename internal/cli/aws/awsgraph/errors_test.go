@@ -10,7 +10,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// answer is what a call of EC2 returns for an error code.
+// answer returns the error of a call of EC2 with an error code.
 func answer(call, code, message string) error {
 	return &smithy.OperationError{ServiceID: "EC2", OperationName: call, Err: &smithy.GenericAPIError{Code: code, Message: message}}
 }
@@ -43,8 +43,8 @@ func TestClassesOfErrors(t *testing.T) {
 		"an address of an instance that is being terminated":      {answer("RunInstances", "InvalidIPAddress.InUse", ""), resourcegraph.Throttled},
 		"too many calls":                           {answer("CreateVpc", "RequestLimitExceeded", ""), resourcegraph.Throttled},
 		"a quota":                                  {answer("CreateVpc", "VpcLimitExceeded", ""), resourcegraph.Fatal},
-		"what AWS does not list yet":               {&NotListedError{}, resourcegraph.Inconsistent},
-		"what AWS still prepares":                  {&NotReadyError{}, resourcegraph.Throttled},
+		"a resource that AWS does not list yet":    {&NotListedError{}, resourcegraph.Inconsistent},
+		"an input that AWS still prepares":         {&NotReadyError{}, resourcegraph.Throttled},
 		"a resource share that is gone":            {answer("DeleteResourceShare", "UnknownResourceException", ""), resourcegraph.NotFound},
 		"a resource share of another organization": {answer("CreateResourceShare", "OperationNotPermittedException", ""), resourcegraph.Fatal},
 		"an invitation that was accepted before":   {answer("AcceptResourceShareInvitation", "ResourceShareInvitationAlreadyAcceptedException", ""), resourcegraph.Exists},

@@ -9,7 +9,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// TestRefusalsThatOthersRepeat has the errors of AWS for which other projects repeat a call, because they have met them: a class that
+// TestRefusalsThatOthersRepeat lists the errors of AWS for which other projects repeat a call, because they have met them: a class that
 // ends the command, or a kind that blames the user, would be wrong. The files are of hashicorp/terraform-provider-aws (internal/service),
 // kubernetes-sigs/cluster-api-provider-aws (pkg/cloud) and aws/aws-sdk-go-v2.
 func TestRefusalsThatOthersRepeat(t *testing.T) {

@@ -71,7 +71,7 @@ func TestTwoNodesWithOneNameInTheLanguageAreAnError(t *testing.T) {
 	}
 }
 
-// Names, tags and policies may contain what is an expression in one of the languages.
+// Names, tags and policies may contain text that is an expression in one of the languages.
 func TestTextIsNotAnExpression(t *testing.T) {
 	a := &assembly{Document: Document{Parameters: []Parameter{{Name: "Issuer", Variable: "issuer"}}}, kinds: translations()}
 	issuer := a.Parameters[0].Reference()

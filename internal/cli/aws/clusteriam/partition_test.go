@@ -9,7 +9,7 @@ import (
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
-// A policy with ARNs of another partition allows nothing, and IAM refuses a trust policy with them.
+// A policy with ARNs of another partition allows no call, and IAM refuses a trust policy with them.
 func TestPoliciesHaveTheARNsOfTheirPartition(t *testing.T) {
 	for partition, region := range map[string]string{"aws": "us-east-1", "aws-us-gov": "us-gov-west-1", "aws-cn": "cn-north-1"} {
 		s := Spec{

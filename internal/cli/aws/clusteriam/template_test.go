@@ -8,7 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/iamrole"
 )
 
-// Every node of every spec has a translation, and the template can be passed without a bucket.
+// Every node of every spec can be translated, and the template can be passed without a bucket.
 func TestEverySpecHasATemplate(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"defaults":          func(*Spec) {},

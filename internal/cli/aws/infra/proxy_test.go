@@ -33,8 +33,8 @@ func TestScriptOfAProxy(t *testing.T) {
 		has   []string
 		lacks []string
 	}{
-		"a plain one has no certificate":  {plain, []string{"# listeners: http\n", "http_port 3128\nacl clients src 10.7.0.0/16\n"}, []string{"https_port", "-----BEGIN", "{{"}},
-		"a secure one has both listeners": {secure, []string{"# listeners: http and https\n", "http_port 3128\nhttps_port 3129 tls-cert=", "PRIVATE KEY-----\nEND\n", "CERTIFICATE-----\nEND\n"}, []string{"{{"}},
+		"a plain proxy has no certificate":  {plain, []string{"# listeners: http\n", "http_port 3128\nacl clients src 10.7.0.0/16\n"}, []string{"https_port", "-----BEGIN", "{{"}},
+		"a secure proxy has both listeners": {secure, []string{"# listeners: http and https\n", "http_port 3128\nhttps_port 3129 tls-cert=", "PRIVATE KEY-----\nEND\n", "CERTIFICATE-----\nEND\n"}, []string{"{{"}},
 	} {
 		for _, want := range c.has {
 			if !strings.Contains(c.text, want) {
@@ -46,7 +46,7 @@ func TestScriptOfAProxy(t *testing.T) {
 				t.Errorf("%s: %q is in\n%s", name, other, c.text)
 			}
 		}
-		// What may not be reached is refused before clients are allowed.
+		// Forbidden addresses are refused before clients are allowed.
 		if deny, allow := strings.Index(c.text, "http_access deny instance"), strings.Index(c.text, "http_access allow clients"); deny < 0 || allow < deny {
 			t.Errorf("%s: clients reach the metadata of the instance:\n%s", name, c.text)
 		}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer emulator.Stop()
-		// Tests look for what they have created in the moment before, which a user does not.
+		// Tests list resources just after they have created them, which a user does not.
 		if err := emulator.SetDelays(context.Background(), awsemulator.Delays{"visibility": 0}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// described are zones as one account sees them, with what EC2 also lists.
+// described are the zones of one account, and the other entries of EC2's list.
 func described() []types.AvailabilityZone {
 	zone := func(name, id, kind string, optIn types.AvailabilityZoneOptInStatus, state types.AvailabilityZoneState) types.AvailabilityZone {
 		return types.AvailabilityZone{ZoneName: aws.String(name), ZoneId: aws.String(id), ZoneType: aws.String(kind), OptInStatus: optIn, State: state}

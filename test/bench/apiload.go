@@ -38,11 +38,11 @@ const (
 	listedPods = 1000
 	// loadNamespace is their namespace.
 	loadNamespace = "load"
-	// talker is the pod on a node, whose log and commands are requested.
+	// talker is a pod on a node. Its log and commands are requested.
 	talker = "talker"
 	// logLines is the number of lines in its log.
 	logLines = 200
-	// throughput is what a command sends through the tunnel, in bytes.
+	// throughput is the size of a command's output through the tunnel, in bytes.
 	throughput = 32 << 20
 )
 
@@ -114,7 +114,7 @@ func (a apiLatency) String() string {
 	return "50th/90th/99th percentile: " + strings.Join(all, "; ")
 }
 
-// apiUnderLoad measures requests through load balancer and router, and beside each the same request on the shorter paths.
+// apiUnderLoad measures requests through load balancer and router, and with each the same request on the shorter paths.
 func apiUnderLoad(ctx context.Context, l *labBench) ([]report.Row, error) {
 	hc, customer, err := l.single(ctx)
 	if err != nil {
@@ -336,8 +336,8 @@ func measurePaths(ctx context.Context, all [paths]*apiPath, hosted client.Client
 // warmUp is the number of rounds before those that are measured.
 const warmUp = 3
 
-// measureKind makes requests of one kind. Each round begins with another path, because the first request of a round may warm a cache for the
-// others.
+// measureKind makes requests of one kind. Each round begins with another path, because the first request of a round may warm a cache
+// for the others.
 func measureKind(ctx context.Context, count int, all [paths]*apiPath, request func(*apiPath, context.Context) error) (l latencies, err error) {
 	for round := range warmUp + count {
 		for i := range all {

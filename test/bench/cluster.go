@@ -20,7 +20,7 @@ var clusterManifest string
 //go:embed nodepool.yaml
 var nodePoolManifest string
 
-// cluster is a private hosted cluster. Its user has a namespace of their own.
+// cluster is a private hosted cluster in a namespace of its user.
 type cluster struct {
 	name    string
 	vpc     string
@@ -119,7 +119,7 @@ func (c *cluster) controlPlane(privateKey []byte) ([]client.Object, error) {
 	}, nil
 }
 
-// all are the objects of the cluster before it has a load balancer.
+// all are the objects of the cluster before its load balancer exists.
 func (c *cluster) all(privateKey []byte) ([]client.Object, error) {
 	theirs, err := c.users()
 	if err != nil {

@@ -141,7 +141,7 @@ func firstAvailable(out io.Reader, began time.Time, now func() time.Time) (time.
 	return first, nil
 }
 
-// removeCaches deletes a directory with a cache of modules, whose directories are read-only.
+// removeCaches deletes a directory with a cache of modules. The directories of the cache are read-only.
 func removeCaches(dir string) error {
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -1,4 +1,4 @@
-// Command bench prints the costs of the operators beside their goals.
+// Command bench prints the costs of the operators, with their goals.
 //
 //	go run ./test/bench [-markdown] [-only text] [-json file] [-cpuprofile directory] [-memprofile directory]
 //	go run ./test/bench -timeline [-only text] [-events file]
@@ -6,10 +6,10 @@
 //	go run ./test/bench -page
 //
 // It is not a test: measurements depend on the machine. Exceeding a goal is not a failure; the exit code only tells whether the
-// measurement itself succeeded. Goals, the figures of other projects and what was tried are next to the rows in the code.
+// measurement itself succeeded. Goals, the figures of other projects and the attempts are next to the rows in the code.
 // -json adds the results to a file, -page writes docs/benchmarks.md from results/results.json.
 //
-//	section            what is real                                          where
+//	section            real parts                                            where
 //	one cluster        API server, both operators' controllers; AWS in       onecluster.go
 //	                   memory, its calls recorded
 //	at rest            controllers and SDK, credentials included; clock      rest.go, virtual.go
@@ -44,13 +44,13 @@
 // -only takes the name of a section, the beginning of several names, or a part of one.
 // A section on a lab starts a lab and removes it. It is refused while another lab exists.
 //
-// -timeline prints for the start of a hosted control plane when each object was created, scheduled, started and became ready, and what
-// waited longest until its API server answered its user.
+// -timeline prints for the start of a hosted control plane when each object was created, scheduled, started and became ready, and the
+// longest waits until its API server answered its user.
 //
 // AWS is test/fakeaws under the real SDK: the figures include validation, retries, credentials and signatures, but not TLS and
 // XML. The fake runs in the measured process; its share of CPU and memory at a thousand services is measured without the operator
-// and printed beside the figures.
+// and printed with the figures.
 //
 // Every figure is measured in a process of its own (task.go), so that figures do not influence each other. A figure that was
-// measured several times is printed as the median, with the minimum beside it.
+// measured several times is printed as the median, with the minimum.
 package main

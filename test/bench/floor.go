@@ -31,11 +31,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// A floor is a control plane without any of our code, on the same machine and in the same run: what is left of the time of a hosted control
-// plane is ours.
+// A floor is a control plane without any of our code, on the same machine and in the same run: the rest of the time of a hosted control
+// plane is the cost of our code.
 //
 //	processes  etcd and kube-apiserver, started at once with the flags of floor.yaml
-//	manifests  floor.yaml as pods of the lab, applied at once, behind a load balancer
+//	manifests  floor.yaml as pods of the lab, applied at once, with a load balancer
 
 //go:embed floor.yaml
 var floorManifests string
@@ -49,7 +49,7 @@ const floorPatience = 5 * time.Minute
 // bareStarts is how often the processes are started.
 const bareStarts = 3
 
-// floor has the credentials of a control plane, which exist before it starts.
+// floor holds the credentials of a control plane, which exist before it starts.
 type floor struct {
 	// files are the files of the directory pki.
 	files map[string][]byte
@@ -57,7 +57,7 @@ type floor struct {
 	trust, cert, key []byte
 }
 
-// newFloor makes the credentials of a control plane whose etcd has these names. server is the API server for its controllers.
+// newFloor makes the credentials of a control plane. etcd are the names of its etcd. server is the API server for its controllers.
 func newFloor(server string, etcd ...string) (*floor, error) {
 	now := time.Now()
 	authority, err := pki.NewAuthority("floor", now)
@@ -288,8 +288,8 @@ func applyFloor(ctx context.Context, c client.Client, f *floor, variables map[st
 	return nil
 }
 
-// liveManifests starts n control planes of hand-written manifests at once, returns the seconds until /readyz of the last one answers its user
-// through its load balancer, and removes them.
+// liveManifests starts n control planes of hand-written manifests at once, returns the seconds until /readyz of the last one answers
+// its user through its load balancer, and removes them.
 func (b *labBench) liveManifests(ctx context.Context, n int) (seconds float64, err error) {
 	version := b.Versions[0]
 	inLab := map[string]string{"ETCD_IMAGE": b.Images["etcd"]}
@@ -349,7 +349,7 @@ func (b *labBench) balancer(ctx context.Context, service client.ObjectKey) strin
 	return ""
 }
 
-// removeNamespaces deletes namespaces and waits until they are gone. One that cannot be deleted does not keep the others.
+// removeNamespaces deletes namespaces and waits until they are gone. A namespace that cannot be deleted does not keep the others.
 func (b *labBench) removeNamespaces(ctx context.Context, all []string) (err error) {
 	var left []string
 	for _, name := range all {

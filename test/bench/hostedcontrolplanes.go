@@ -39,7 +39,7 @@ func onLabOf(machines int, measure func(context.Context, *labBench) ([]report.Ro
 	}
 }
 
-// hostedControlPlaneLives measures creation and deletion of one control plane, and beside each the floors.
+// hostedControlPlaneLives measures creation and deletion of one control plane, and the floors with each.
 func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]report.Row, error) {
 	single := &labLives{}
 	for range 3 {
@@ -131,7 +131,7 @@ func (b *labBench) liveWithFloor(ctx context.Context, n int) (life labLife, err 
 // withFloor is the number of control planes that are compared with hand-written manifests.
 const withFloor = 5
 
-// multiple is the ratio of the medians; nothing if one of them was not measured.
+// multiple is the ratio of the medians, or empty if one of them was not measured.
 func multiple(of, to []float64) []float64 {
 	if len(of) == 0 || len(to) == 0 {
 		return nil

@@ -32,7 +32,7 @@ type infrastructureTime struct {
 	Again                 float64 // calls of a second run
 }
 
-// infrastructure measures what `create infra aws` and `create iam aws` do, in one graph.
+// infrastructure measures `create infra aws` and `create iam aws`, in one graph.
 func infrastructure(ctx context.Context, _ string) ([]report.Row, error) {
 	var all []infrastructureTime
 	if err := do(ctx, "infrastructure", nil, &all); err != nil {
@@ -159,7 +159,7 @@ func measureInfrastructure(ctx context.Context, emulator *awsemulator.Emulator) 
 	return result, nil
 }
 
-// longestChain is the largest number of calls in a row that create the graph. Two calls before it list what exists: caller and
+// longestChain is the largest number of calls in a row that create the graph. Two calls before it list existing resources: caller and
 // zones, and everything else.
 func longestChain(graph *resourcegraph.Graph) float64 {
 	chain := map[string]float64{}

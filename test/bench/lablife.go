@@ -118,7 +118,7 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 		if observed, err = b.observe(ctx, all, *eventsFile); err != nil {
 			return l, err
 		}
-		defer func() { err = errors.Join(err, observed.end(os.Stdout)) }() // a start that fails has a timeline too
+		defer func() { err = errors.Join(err, observed.end(os.Stdout)) }() // a start that fails is printed, too
 	}
 	began := time.Now()
 	for _, apply := range manifests {

@@ -139,8 +139,8 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// choose returns the sections that -only names: the section of that name, or those whose names begin with it, or the one
-// whose name contains it. A text in several names is rejected: some sections take minutes, and need root and a lab.
+// choose returns the sections that -only selects: the section of that name, or all sections with names that begin with it, or the
+// only section with a name that contains it. A text in several names is rejected: some sections take minutes, and need root and a lab.
 func choose(all []section, only string) ([]section, error) {
 	var begin, contain []section
 	var known, several []string
@@ -167,7 +167,7 @@ func choose(all []section, only string) ([]section, error) {
 	return nil, fmt.Errorf("%q is in the names of several sections: %s", only, strings.Join(several, ", "))
 }
 
-// selected returns the sections for these flags. -timeline alone has a section of its own, which has no goals.
+// selected returns the sections for these flags. -timeline alone selects a section without goals.
 func selected(only, file string, timeline bool) ([]section, error) {
 	if only != "" {
 		return choose(append(slices.Clone(sections), named...), only)

@@ -77,7 +77,7 @@ func nodePoolRow(image string, lives []poolLife) report.Row {
 	}
 }
 
-// poolLife has the times of one NodePool, in seconds.
+// poolLife contains the times of one NodePool, in seconds.
 type poolLife struct{ ready, runs, gone float64 }
 
 // livePool creates a NodePool of a cluster, waits until a pod runs on its node, and deletes it.
@@ -144,7 +144,7 @@ func (b *labBench) livePool(ctx context.Context, hc *hyperv1.HostedCluster, pool
 	return life, nil
 }
 
-// single creates a cluster with one replica of everything, whose nodes join through PrivateLink, and waits until it is complete.
+// single creates a cluster with one replica of everything and with nodes that join through PrivateLink, and waits until it is complete.
 func (b *labBench) single(ctx context.Context) (*hyperv1.HostedCluster, *accounts.Customer, error) {
 	prepared, err := b.prepare(ctx, hyperv1.SingleReplica)
 	if err != nil {

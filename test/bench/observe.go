@@ -20,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/bench/timeline"
 )
 
-// observedKinds are the kinds whose objects are lines of a timeline.
+// observedKinds are the kinds of the objects in a timeline.
 var observedKinds = []schema.GroupVersionKind{
 	hyperv1.GroupVersion.WithKind("HostedCluster"),
 	hyperv1.GroupVersion.WithKind("HostedControlPlane"),
@@ -39,7 +39,7 @@ var observedKinds = []schema.GroupVersionKind{
 // withTimeline is the section of -timeline: the start of one hosted control plane, observed.
 var withTimeline = section{name: "start of one hosted control plane", on: aLab, measure: onLab(observedStart)}
 
-// observedStart prints the timeline of a start whose images are there.
+// observedStart prints the timeline of a start with images that are present.
 func observedStart(ctx context.Context, l *labBench) ([]report.Row, error) {
 	life, err := l.live(ctx, 1, hyperv1.SingleReplica, 0)
 	if err != nil {
@@ -104,7 +104,7 @@ func (b *labBench) observe(ctx context.Context, all []client.ObjectKey, events s
 	return o, nil
 }
 
-// withoutData removes what no timeline needs, above all the content of Secrets.
+// withoutData removes fields that no timeline needs, above all the content of Secrets.
 func withoutData(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	for _, field := range []string{"data", "stringData", "binaryData"} {
 		unstructured.RemoveNestedField(obj.Object, field)

@@ -39,7 +39,7 @@ type chapter struct {
 	Seconds float64
 	// Calls are all calls except Attempts.
 	Calls map[string]int
-	// Attempts are exchanges of a token that a trust policy rejects. The check behind AWSRolesIsolated makes one for each
+	// Attempts are exchanges of a token that a trust policy rejects. The check for AWSRolesIsolated makes one for each
 	// role, as a service account, and expects the rejection.
 	Attempts int
 	// Refused are the other calls that AWS rejected.
@@ -76,7 +76,7 @@ func oneCluster(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 
 func oneClusterRows(all []life) []report.Row {
 	pick := func(value func(life) float64) []float64 { return values(all, value) }
-	last, whole := last(all), all[max(0, len(all)-1):] // only the last one has the deletion of two
+	last, whole := last(all), all[max(0, len(all)-1):] // only the last one includes the deletion of two
 	refused := pick(func(l life) float64 { return float64(l.Fresh.Refused + l.Restart.Refused + l.Warm.Refused) })
 	return []report.Row{
 		{What: "one AWSEndpointService created → both conditions True, endpoint available after 0.5 s", Figures: []report.Figure{

@@ -66,7 +66,7 @@ func hypershiftOperator(ctx context.Context, cfg *rest.Config, aws *cloud, watch
 	return operator.New(ctx, cfg, opts, deps)
 }
 
-// manager has the options of a manager that shares its process with others.
+// manager returns the options of a manager that shares its process with others.
 func manager(watch *writes) ctrl.Options {
 	return ctrl.Options{NewClient: watch.newClient, Controller: config.Controller{SkipNameValidation: ptr.To(true)}}
 }
@@ -74,7 +74,7 @@ func manager(watch *writes) ctrl.Options {
 // releaseImage is the release of the clusters and pools.
 const releaseImage = "registry.example.test/kubernetes-release:v1.36.3"
 
-// installation has the options and dependencies of an installation with all features, in a test environment.
+// installation returns the options and dependencies of an installation with all features, in a test environment.
 func installation(aws *cloud) (operator.Options, operator.Dependencies, error) {
 	if err := aws.signIn(); err != nil {
 		return operator.Options{}, operator.Dependencies{}, err
@@ -98,7 +98,7 @@ func addClusterMetrics(ho *operator.Operator) error {
 	}))
 }
 
-// providersHalf has the inputs of the provider's half of PrivateLink.
+// providersHalf returns the inputs of the provider's half of PrivateLink.
 func providersHalf(ctx context.Context, c client.Client, reader client.Reader, recorder events.EventRecorder, aws *cloud, resync, permissions time.Duration) (platformaws.Options, error) {
 	_, deps, err := installation(aws)
 	if err != nil {
@@ -146,7 +146,7 @@ func customersHalf(cfg *rest.Config, cl *cluster, aws *cloud, watch *writes) (*c
 	return o, errors.Join(awsprivatelink.Setup(o, link), awsidentity.Setup(o, roles))
 }
 
-// controlPlaneOperator has the inputs of the control-plane-operator's controllers without a manager.
+// controlPlaneOperator returns the inputs of the control-plane-operator's controllers without a manager.
 func controlPlaneOperator(c client.Client, secrets client.Reader, cl *cluster, aws *cloud) (awsprivatelink.Options, awsidentity.Options) {
 	signer := &tokensigner.Signer{Client: secrets, Namespace: cl.namespace(), Clock: clock.RealClock{}}
 	sessions := identity.New(identity.Options{

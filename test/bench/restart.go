@@ -344,7 +344,7 @@ func untilIdle(ctx context.Context, since activity) (at time.Time, err error) {
 	var last activity
 	var looked time.Time
 	err = until(ctx, fleetPatience, func(context.Context) (bool, error) {
-		if time.Since(looked) < pause { // reading the registry has a cost
+		if time.Since(looked) < pause { // reading the registry is expensive
 			return false, nil
 		}
 		looked = time.Now()

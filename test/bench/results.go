@@ -19,7 +19,7 @@ import (
 // committed is the file of results from which the page is written.
 const committed = "test/bench/results/results.json"
 
-// programs are the directories whose content is measured.
+// programs are the directories with the measured code.
 var programs = []string{"api", "cmd", "config", "control-plane-operator", "hypershift-operator", "internal", "go.mod"}
 
 // begin returns a measurement of the section without rows.

@@ -115,7 +115,7 @@ func TestResultsAreKeptBySection(t *testing.T) {
 	}
 }
 
-// docs/benchmarks.md is that of the committed results, whose misses are explained.
+// docs/benchmarks.md is generated from the committed results, and each missed goal is explained.
 func TestPageIsUpToDate(t *testing.T) {
 	root, err := pinned.Root()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // latency is the duration of an AWS call at scale.
 const latency = 60 * time.Millisecond
 
-// cost is what an operation costs the process.
+// cost is the cost of an operation for the process.
 type cost struct {
 	Seconds, CPU float64
 	Memory       memoryUsage

@@ -33,13 +33,13 @@ var soakDuration = flag.Duration("duration", 2*time.Hour, "how long the section 
 const (
 	// soakUsers is how many users make and delete clusters at the same time.
 	soakUsers = 4
-	// soakQuarters is how often they stop: what grows without clusters has leaked.
+	// soakQuarters is how often they stop: growth without clusters is a leak.
 	soakQuarters = 4
 	// soakRest is how long they stop. The samples of its first soakSettling, in which caches see the last deletions, do not count.
 	soakRest, soakSettling = time.Minute, 15 * time.Second
 	// soakInterval is the time between two samples.
 	soakInterval = 5 * time.Second
-	// soakEnd is the namespace whose creation ends the measured process.
+	// soakEnd is a namespace. Its creation ends the measured process.
 	soakEnd = "soak-end"
 	// flat is the growth in percent that counts as none: two medians differ by chance.
 	flat = 5
@@ -56,7 +56,7 @@ type soakSample struct {
 	Goroutines, Watches, Series, Calls float64
 }
 
-// soaked is what the measured process returns.
+// soaked is the result of the measured process.
 type soaked struct {
 	Samples []soakSample
 	// Left are resources in AWS that were not there at the start.
@@ -94,7 +94,7 @@ func soak(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 		ended <- err
 		stop(errors.Join(errors.New("the operator has ended before the clusters"), err))
 	}()
-	// What the first cluster leaves, it leaves once: objects that all clusters share.
+	// The first cluster leaves objects once: objects that all clusters share.
 	if err := cycleOf(ctx, admin, newCluster("s00000")); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func quarters(ctx context.Context, admin client.Client) (all []soakQuarter, err 
 	return all, nil
 }
 
-// check returns an error if there is nothing to compare.
+// check returns an error if there are no samples to compare.
 func (r soakResult) check() error {
 	for i, q := range r.Quarters {
 		if len(r.rest(q)) == 0 {
@@ -279,7 +279,7 @@ func churn(ctx context.Context, admin client.Client, quarter int, span time.Dura
 	return int(cycles.Load()), context.Cause(ctx)
 }
 
-// cycleOf is the life of one cluster: two pools, a third one, one less, nothing.
+// cycleOf is the life of one cluster: two pools, a third one, one less, none.
 func cycleOf(ctx context.Context, admin client.Client, cl *cluster) error {
 	objects, err := cl.users()
 	if err != nil {
@@ -364,7 +364,7 @@ func machineDeployments(ctx context.Context, admin client.Client, cl *cluster, w
 	})
 }
 
-// leftKinds are the kinds of which nothing may be left.
+// leftKinds are the kinds of which no object may be left.
 var leftKinds = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "Namespace"},
 	{Version: "v1", Kind: "Secret"},
@@ -384,7 +384,8 @@ var leftKinds = []schema.GroupVersionKind{
 	clusterv1.GroupVersion.WithKind("MachineDeployment"),
 }
 
-// ofControllers are the names of objects, and of a namespace with objects, that controllers of Kubernetes make in existing namespaces at any time.
+// ofControllers are the names of objects, and of a namespace with objects, that controllers of Kubernetes make in existing namespaces
+// at any time.
 var ofControllers = []string{soakEnd, metav1.NamespaceSystem, "default", "kube-root-ca.crt"}
 
 // leftObjects are all objects of these kinds.

@@ -255,7 +255,7 @@ func thousandFakeTask(ctx context.Context, t *taskRun) error {
 	began, before := time.Now(), cpu()
 	cl := newCloud()
 	arns := manyBalancers(cl)
-	api := awsx.EC2(cl.mine.Config(region, observer)) // without signatures, whose cost belongs to the operator
+	api := awsx.EC2(cl.mine.Config(region, observer)) // without signatures: their cost belongs to the operator
 	for i, lb := range arns {
 		made, err := api.CreateVpcEndpointServiceConfiguration(ctx, &ec2.CreateVpcEndpointServiceConfigurationInput{
 			AcceptanceRequired: aws.Bool(false), NetworkLoadBalancerArns: []string{lb}, ClientToken: aws.String(fmt.Sprint(i)),

@@ -33,7 +33,7 @@ const (
 	rotationPause = "45s"
 )
 
-// attacked is a hosted cluster to whose control plane things happen.
+// attacked is a hosted cluster with a disrupted control plane.
 type attacked struct {
 	key   client.ObjectKey
 	users *load.Load
@@ -45,7 +45,7 @@ var fireEvents = []disruption.Event{
 	disruption.MachineDeath, disruption.ZoneDeath, disruption.CertificateRotation, disruption.AccessChange, disruption.KeyRotation,
 }
 
-// fired is what users noticed of an event.
+// fired contains the counts of users' requests during an event.
 type fired struct {
 	Highly, Single load.Count
 	// HighlyDetail and SingleDetail describe the event.
@@ -133,7 +133,7 @@ func noticed(c load.Count) string {
 		c, c.Gaps[load.OneConnection].Seconds(), c.Gaps[load.NewConnections].Seconds(), c.Gaps[load.Creates].Seconds())
 }
 
-// calm returns an error unless requests succeed while nothing happens.
+// calm returns an error unless requests succeed without a disruption.
 func calm(ctx context.Context, users *load.Load, span time.Duration) error {
 	users.Count()
 	if err := pause(ctx, span); err != nil {
@@ -165,7 +165,7 @@ func fireRows(results map[string]fired) (rows []report.Row) {
 	return rows
 }
 
-// attacked creates a hosted cluster of the older version, whose Secrets are encrypted, and begins to send the requests of its users.
+// attacked creates a hosted cluster of the older version, with encrypted Secrets, and begins to send the requests of its users.
 func (b *labBench) attacked(ctx context.Context, d *disruption.Disruptor, availability hyperv1.AvailabilityPolicy) (*attacked, error) {
 	prepared, err := b.prepareVersion(ctx, availability, d.Older)
 	if err != nil {

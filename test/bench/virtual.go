@@ -115,7 +115,7 @@ func (q *queue) wake() {
 	heap.Init(&q.heap)
 }
 
-// failing returns the error of passes whose last run failed, which makes the figures useless.
+// failing returns the error of passes with a failed last run, which makes the figures useless.
 func (q *queue) failing() error {
 	for _, d := range q.heap {
 		if d.fails > 0 {

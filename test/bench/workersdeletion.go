@@ -85,7 +85,7 @@ func deletionWithWorkersRows(all []goneParts) []report.Row {
 	}}
 }
 
-// deleteWithWorkers creates a cluster whose machines are nodes, and deletes it.
+// deleteWithWorkers creates a cluster, waits until its machines are nodes, and deletes it.
 func (b *labBench) deleteWithWorkers(ctx context.Context) (goneParts, error) {
 	before, err := b.ofProvider(ctx)
 	if err != nil {
@@ -170,8 +170,8 @@ func untilGone(ctx context.Context, began time.Time, parts []part) (goneParts, e
 	}
 }
 
-// partsOf are all parts of a cluster, in the order in which they usually go. account is the account of the customer, and before has what the account of
-// the management cluster had before the cluster.
+// partsOf are all parts of a cluster, in the order in which they usually go. account is the account of the customer, and before lists
+// the resources that the account of the management cluster had before the cluster.
 func (b *labBench) partsOf(hc *hyperv1.HostedCluster, account string, before map[string]bool) []part {
 	namespace := controlPlane(client.ObjectKeyFromObject(hc))
 	none := func(kind schema.GroupVersionKind, belongs func(metav1.PartialObjectMetadata) bool, opts ...client.ListOption) func(context.Context) (bool, error) {
@@ -243,7 +243,7 @@ func (b *labBench) partsOf(hc *hyperv1.HostedCluster, account string, before map
 	}
 }
 
-// ofCustomer reports whether the account of a customer has nothing of a kind beyond what was prepared, or with "" nothing at all.
+// ofCustomer reports whether the account of a customer contains only the prepared resources of a kind, or of all kinds for "".
 func (b *labBench) ofCustomer(ctx context.Context, account, kind string) (bool, error) {
 	left, err := b.AWS.Leftovers(ctx, account)
 	if err != nil {

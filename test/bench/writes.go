@@ -39,12 +39,12 @@ func (w *writes) soFar() written {
 	return now
 }
 
-// silence waits until nothing has been written for a moment.
+// silence waits until no object has been written for a moment.
 func (w *writes) silence(ctx context.Context) error {
 	return w.silentFor(ctx, 4*time.Second, patience)
 }
 
-// silentFor waits until nothing has been written for some time.
+// silentFor waits until no object has been written for some time.
 func (w *writes) silentFor(ctx context.Context, while, patience time.Duration) error {
 	began := time.Now()
 	return until(ctx, patience, func(context.Context) (bool, error) {

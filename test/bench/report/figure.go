@@ -28,7 +28,7 @@ type Figure struct {
 	Others []Other
 	// Before is an earlier measurement, with its date and commit, that is not in the results. It is shown while there is no other.
 	Before string
-	// Tried describes, for a figure that misses its goal, what was tried and what is left.
+	// Tried describes, for a figure that misses its goal, the attempts and the remaining causes.
 	Tried string
 }
 
@@ -70,7 +70,7 @@ func (f Figure) WhatWasTried(text string) Figure {
 	return f
 }
 
-// Earlier is what was measured on 2026-11-22 at commit 0ff46a5, before there were files of results.
+// Earlier adds the value that was measured on 2026-11-22 at commit 0ff46a5, before there were files of results.
 func (f Figure) Earlier(value string) Figure {
 	f.Before = value + " on 2026-11-22 at 0ff46a5"
 	return f

@@ -23,7 +23,7 @@ type Results struct {
 	Sections []Measurement `json:"sections"`
 }
 
-// Measurement is what was measured of a section.
+// Measurement contains the measured values of a section.
 type Measurement struct {
 	Section string `json:"section"`
 	// Commit is the last commit that changed a measured program.
@@ -76,7 +76,7 @@ type row struct {
 	Figures []figure `json:"figures"`
 }
 
-// MarshalJSON adds what readers of a file would otherwise have to compute.
+// MarshalJSON adds values that readers of a file would otherwise have to compute.
 func (r Row) MarshalJSON() ([]byte, error) {
 	out := row{What: r.What, Note: r.Note}
 	for _, f := range r.Figures {
@@ -140,7 +140,7 @@ func Read(file string) (*Results, error) {
 	return r, nil
 }
 
-// Merge returns the sections of the code with the samples of the results. Goals, others and what was tried are those of the
+// Merge returns the sections of the code with the samples of the results. Goals, others and attempts come from the
 // code. It fails if a row or figure of the results is unknown, because it was renamed, or has another unit.
 func Merge(sections []Section, results *Results) ([]Section, error) {
 	for _, m := range results.Sections {

@@ -1,4 +1,5 @@
-// Package timeline shows what the start of a hosted control plane waits for: when each object was created, scheduled, started and became ready.
+// Package timeline shows the waits in the start of a hosted control plane: when each object was created, scheduled, started and became
+// ready.
 //
 //	watch events ─Record─► steps of each object ─Print─► table by time, longest waits, pauses
 //
@@ -8,7 +9,7 @@
 //	Pod                 PodScheduled    its first container runs     Ready
 //	container of a Pod                  it runs                      ready; of an init container: it has succeeded
 //	Deployment, StatefulSet             the first pod exists         all pods are available, or ready
-//	Service                             its load balancer has a name an endpoint is ready
+//	Service                             load balancer name is known  an endpoint is ready
 //	PersistentVolumeClaim                                            Bound
 //	kinds of hypershift                                              Available
 package timeline

@@ -99,7 +99,7 @@ func (t *Timeline) Record(at time.Duration, event watch.EventType, obj *unstruct
 	kind := obj.GetKind()
 	t.changes = append(t.changes, change{at, kind + " " + obj.GetName()})
 	if kind == "EndpointSlice" {
-		// The state of a Service, whose name it has in a label.
+		// The state of a Service, which a label names.
 		if service := obj.GetLabels()["kubernetes.io/service-name"]; service != "" {
 			t.of("Service", obj.GetNamespace(), service).reach(Ready, at, event != watch.Deleted && endpointReady(obj))
 		}
@@ -178,7 +178,7 @@ func isTrue(obj *unstructured.Unstructured, condition string) bool {
 	})
 }
 
-// endpointReady reports whether an EndpointSlice has an endpoint that is ready.
+// endpointReady reports whether an EndpointSlice contains a ready endpoint.
 func endpointReady(slice *unstructured.Unstructured) bool {
 	endpoints, _, _ := unstructured.NestedSlice(slice.Object, "endpoints")
 	return slices.ContainsFunc(endpoints, func(e any) bool {
@@ -200,8 +200,9 @@ type Wait struct {
 // Length is the duration.
 func (w Wait) Length() time.Duration { return w.End - w.Begin }
 
-// Waits are the times between the steps of pods, containers, claims and load balancers, the longest first. Those of Deployments,
-// endpoints and kinds of hypershift are the waits of their pods. until is the end of the observed operation: what begins later is left out; 0 is no end.
+// Waits are the times between the steps of pods, containers, claims and load balancers, the longest first. The waits of Deployments,
+// endpoints and kinds of hypershift are the waits of their pods. until is the end of the observed operation: steps that begin later
+// are left out; 0 is no end.
 func (t *Timeline) Waits(until time.Duration) []Wait {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 	ZoneUnusable  ZoneProblem = hyperv1.HostedZoneUnusableReason
 )
 
-// A ZoneError's message tells the owner of the VPC which change is needed.
+// ZoneError names the change that the owner of the VPC has to make.
 type ZoneError struct {
 	Problem ZoneProblem
 	Message string

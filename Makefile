@@ -176,6 +176,11 @@ lint: ## run golangci-lint on both modules, with the table of allowed imports, a
 verify: lint ## run lint, and check that generated files and go.mod are up to date
 	hack/verify.sh
 
+.PHONY: site
+site: ## build the documentation as a site with search, in bin/site
+	@NO_MKDOCS_2_WARNING=1 $$(go run ./hack/venv hack/site/requirements.txt) -m mkdocs build --strict -f hack/site/mkdocs.yml
+	@echo bin/site/index.html
+
 .PHONY: vulnerabilities
 vulnerabilities: ## find calls of functions with known vulnerabilities (skipped if the database cannot be reached)
 	hack/vulnerabilities.sh

@@ -38,11 +38,11 @@ func run(patterns []string) error {
 		patterns = trees
 	}
 	began := time.Now()
-	packages, left, err := packages(patterns)
+	quick, left, err := list(patterns)
 	if err != nil {
 		return err
 	}
-	test := exec.Command("go", append([]string{"test", "-short", "-vet=off"}, packages...)...)
+	test := exec.Command("go", append([]string{"test", "-short", "-vet=off"}, quick...)...)
 	var failures bytes.Buffer
 	test.Stdout, test.Stderr = &failures, os.Stderr
 	err = test.Run()
@@ -51,18 +51,18 @@ func run(patterns []string) error {
 			fmt.Print(line)
 		}
 	}
-	fmt.Printf("%d packages in %.0f s; %d packages start programs: make unit\n", len(packages), time.Since(began).Seconds(), left)
+	fmt.Printf("%d packages in %.0f s; %d packages start programs: make unit\n", len(quick), time.Since(began).Seconds(), left)
 	if err != nil {
 		return fmt.Errorf("the tests: %w", err)
 	}
 	return nil
 }
 
-// packages lists the packages with tests that start no program, and counts the others.
-func packages(patterns []string) (quick []string, left int, err error) {
-	list := exec.Command("go", append([]string{"list", "-test", "-f", "{{if .ForTest}}{{.ForTest}} {{join .Deps \" \"}}{{end}}"}, patterns...)...) //nolint:gosec // patterns of the developer
-	list.Stderr = os.Stderr
-	out, err := list.Output()
+// list returns the packages with tests that start no program, and the number of the others.
+func list(patterns []string) (quick []string, left int, err error) {
+	command := exec.Command("go", append([]string{"list", "-test", "-f", "{{if .ForTest}}{{.ForTest}} {{join .Deps \" \"}}{{end}}"}, patterns...)...) //nolint:gosec // patterns of the developer
+	command.Stderr = os.Stderr
+	out, err := command.Output()
 	if err != nil {
 		return nil, 0, fmt.Errorf("go list: %w", err)
 	}
@@ -83,7 +83,4 @@ func packages(patterns []string) (quick []string, left int, err error) {
 	return quick, left, nil
 }
 
-func isStarter(path string) bool {
-	path, _, _ = strings.Cut(path, " ") // a variant that is compiled for a test has its name behind
-	return slices.Contains(starters, path)
-}
+func isStarter(path string) bool { return slices.Contains(starters, path) }

@@ -29,6 +29,18 @@ func TestKindAndMessage(t *testing.T) {
 		kind    awsx.ErrorKind
 		message string
 	}{
+		"a deletion of a resource that does not exist": {
+			call("EC2", "DeleteSubnet", code("InvalidSubnetID.NotFound", "")), awsx.NotFound, "EC2 DeleteSubnet: InvalidSubnetID.NotFound",
+		},
+		"a deletion that misses another resource": {
+			call("EC2", "DeleteVpcEndpoints", code("InvalidRoute.NotFound", "no route")), awsx.DependencyNotFound, "EC2 DeleteVpcEndpoints: InvalidRoute.NotFound: no route",
+		},
+		"a second change of a resource": {
+			call("IAM", "TagRole", code("ConcurrentModification", "")), awsx.Busy, "IAM TagRole: ConcurrentModification",
+		},
+		"a resource in another state": {
+			call("EC2", "ModifyVpcEndpoint", code("IncorrectState", "pending")), awsx.NotReady, "EC2 ModifyVpcEndpoint: IncorrectState: pending",
+		},
 		"EC2 throttles": {
 			call("EC2", "DescribeVpcEndpoints", answer(503, code("RequestLimitExceeded", "Request limit exceeded."))),
 			awsx.Throttled, "EC2 DescribeVpcEndpoints: RequestLimitExceeded: Request limit exceeded",

@@ -66,7 +66,7 @@ func (h *hosted) kubectl(command string) string {
 // whole matches the checksum of a complete snapshot. It is printed last.
 var whole = regexp.MustCompile(`"The snapshot is complete".*"sha256":\s*"([0-9a-f]{64})"`)
 
-// snapshot saves etcd with the command in docs/control-plane.md.
+// snapshot saves etcd with the command in docs/etcd.md.
 func (h *hosted) snapshot() (content []byte, checksum string) {
 	h.t.Helper()
 	save := exec.CommandContext(h.t.Context(), on.Programs["kubectl"], "--kubeconfig", on.Kubeconfig, "-n", h.namespace(),

@@ -66,10 +66,10 @@ const (
 	// EtcdDataMissingReason: an etcd member that had data before has an empty volume, and there is no other member to
 	// copy the data from. It does not start empty. Restore the volume, or those of most members. If they are lost
 	// permanently, create a new HostedCluster from a snapshot, or accept the loss of the data as described in
-	// docs/control-plane.md.
+	// docs/etcd.md.
 	EtcdDataMissingReason = "EtcdDataMissing"
 	// EtcdDataCorruptReason: the data of an etcd member differs from that of the others, and etcd has stopped reading
-	// and writing. Replace the volume of the member that the message names, as described in docs/control-plane.md.
+	// and writing. Replace the volume of the member that the message names, as described in docs/etcd.md.
 	EtcdDataCorruptReason = "EtcdDataCorrupt"
 	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been created yet. No action is needed
 	// unless this persists.

@@ -47,7 +47,7 @@ func TestARequestReportsAllProblemsOfItsFlags(t *testing.T) {
 	}
 }
 
-// The flags are read twice: a request must not depend on an earlier one.
+// A request is a value: another one from the same flags is the same.
 func TestARequestDoesNotChangeItsFlags(t *testing.T) {
 	var f flags
 	c := &cobra.Command{}

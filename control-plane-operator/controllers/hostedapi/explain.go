@@ -42,7 +42,7 @@ func (r *Reconciler) corruption(ctx context.Context, hcp *hyperv1.HostedControlP
 		return nil
 	}
 	return &problem{hyperv1.EtcdDataCorruptReason, "the data of " + strings.Join(corrupt, ", ") + " differs from that of the other members, and etcd has stopped: " +
-		"replace the volume as described in docs/control-plane.md"}
+		"replace the volume as described in docs/etcd.md"}
 }
 
 // componentProblem returns the problem that a component reports. It is nil if the component is available, is being rolled out, or

@@ -229,7 +229,7 @@ func TestCorruptEtcdIsReported(t *testing.T) {
 	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
 	w.pass()
 	w.want(hyperv1.EtcdAvailable, "False EtcdDataCorrupt: the data of etcd-1 differs from that of the other members, and etcd has stopped: "+
-		"replace the volume as described in docs/control-plane.md")
+		"replace the volume as described in docs/etcd.md")
 }
 
 func TestComponentConditionsExplainTheProblem(t *testing.T) {

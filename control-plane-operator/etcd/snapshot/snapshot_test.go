@@ -86,7 +86,7 @@ func restored(t *testing.T, from Source) *clientv3.GetResponse {
 	return got
 }
 
-// The command that docs/control-plane.md shows has no arguments.
+// The command that docs/etcd.md shows has no arguments.
 func TestEndpointOfTheSnapshot(t *testing.T) {
 	pod, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(pod, "namespace"), []byte("clusters-demo"), 0o600); err != nil {

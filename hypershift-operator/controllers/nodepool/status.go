@@ -81,7 +81,7 @@ func (b conditionBuilder) scaling(s *scope) {
 	switch errs := validation.NodePoolReplicas(&s.NodePool.Spec); {
 	case scaling == nil:
 		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, hyperv1.NodePoolReplicasSetReason,
-			fmt.Sprintf("spec.replicas says how many nodes there are: %d", ptr.Deref(s.NodePool.Spec.Replicas, 0)))
+			fmt.Sprintf("spec.replicas sets the number of nodes: %d", ptr.Deref(s.NodePool.Spec.Replicas, 0)))
 	case len(errs) > 0:
 		b.Set(hyperv1.NodePoolAutoscalingEnabledCondition, metav1.ConditionFalse, validation.Reason(errs), errs[0].Detail)
 	default:

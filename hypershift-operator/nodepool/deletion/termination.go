@@ -2,13 +2,9 @@ package deletion
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 )
@@ -63,15 +59,11 @@ func (d Deletion) checkInstances(ctx context.Context, p *objects.Pool) (requeueA
 		}
 		due, next := terminationCheck(d.Clock.Since(m.DeletionTimestamp.Time))
 		requeueAfter = min(requeueAfter, next)
-		if due == 0 || m.Annotations[terminationCheckAnnotation] == due.String() {
+		if due == 0 {
 			continue
 		}
-		body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{terminationCheckAnnotation: due.String()}}})
-		if err != nil {
+		if err := objects.Annotate(ctx, d.Client, m, map[string]any{terminationCheckAnnotation: due.String()}); err != nil {
 			return 0, err
-		}
-		if err := d.Client.Patch(ctx, m, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
-			return 0, fmt.Errorf("annotating AWSMachine %s: %w", m.Name, err)
 		}
 	}
 	return requeueAfter, nil

@@ -22,7 +22,7 @@ func TestHealthOf(t *testing.T) {
 		pool, cluster map[string]string
 		spot          bool
 		want          Health
-		says          string
+		refused       string
 	}{
 		"nothing said": {want: standard},
 		"the cluster speaks for all its pools": {
@@ -40,14 +40,14 @@ func TestHealthOf(t *testing.T) {
 		},
 		"spot machines may all go at once": {spot: true, want: with(func(h *Health) { h.MaxUnhealthy = intstr.FromString("100%") })},
 		"words": {
-			pool: map[string]string{hyperv1.MachineHealthCheckMaxUnhealthyAnnotation: "few", hyperv1.MachineHealthCheckTimeoutAnnotation: "soon"},
-			want: with(func(h *Health) { h.MaxUnhealthy = intstr.FromString("few") }),
-			says: `annotation hypershift.openshift.io/machine-health-check-max-unhealthy is "few": write a number or a percentage such as 40%; annotation hypershift.openshift.io/machine-health-check-timeout is "soon": write a duration such as 10m`,
+			pool:    map[string]string{hyperv1.MachineHealthCheckMaxUnhealthyAnnotation: "few", hyperv1.MachineHealthCheckTimeoutAnnotation: "soon"},
+			want:    with(func(h *Health) { h.MaxUnhealthy = intstr.FromString("few") }),
+			refused: `annotation hypershift.openshift.io/machine-health-check-max-unhealthy is "few": write a number or a percentage such as 40%; annotation hypershift.openshift.io/machine-health-check-timeout is "soon": write a duration such as 10m`,
 		},
 		"more seconds than the field has": {
-			pool: map[string]string{hyperv1.MachineHealthCheckTimeoutAnnotation: "600000h"},
-			want: standard,
-			says: `annotation hypershift.openshift.io/machine-health-check-timeout is "600000h": write a duration such as 10m`,
+			pool:    map[string]string{hyperv1.MachineHealthCheckTimeoutAnnotation: "600000h"},
+			want:    standard,
+			refused: `annotation hypershift.openshift.io/machine-health-check-timeout is "600000h": write a duration such as 10m`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestHealthOf(t *testing.T) {
 			if got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
-			if got := validation.Message(errs); got != tc.says {
-				t.Errorf("said %q, want %q", got, tc.says)
+			if got := validation.Message(errs); got != tc.refused {
+				t.Errorf("got %q, want %q", got, tc.refused)
 			}
 		})
 	}

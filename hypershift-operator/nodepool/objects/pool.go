@@ -151,14 +151,10 @@ func get[T client.Object](ctx context.Context, c client.Reader, key client.Objec
 
 // named returns the object with the name of the pool, or nil if it does not exist or belongs to another pool.
 func named[T client.Object](ctx context.Context, c client.Reader, p *Pool, obj T) (none T, err error) {
-	err = c.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: p.NodePool.Name}, obj)
-	if apierrors.IsNotFound(err) {
-		return none, nil
+	if _, err := get(ctx, c, client.ObjectKey{Namespace: p.Namespace, Name: p.NodePool.Name}, obj); err != nil {
+		return none, err
 	}
-	if err != nil {
-		return none, fmt.Errorf("getting %T %s: %w", obj, p.NodePool.Name, err)
-	}
-	if obj.GetAnnotations()[hyperv1.NodePoolAnnotation] != Key(p.NodePool) {
+	if obj.GetAnnotations()[hyperv1.NodePoolAnnotation] != Key(p.NodePool) { // an object that does not exist has no annotations
 		return none, nil
 	}
 	return obj, nil

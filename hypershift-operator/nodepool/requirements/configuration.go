@@ -2,9 +2,7 @@ package requirements
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,7 +24,7 @@ func Configuration(np *hyperv1.NodePool, hc *hyperv1.HostedCluster, missing stri
 	return blockOn(validation.NodePool(np, hc, defaultsOf(np)))
 }
 
-// UpgradeType refuses upgrade types that are not implemented.
+// UpgradeType accepts Replace. InPlace is reserved by the API: this operator replaces nodes.
 func UpgradeType(np *hyperv1.NodePool) error {
 	switch t := np.Spec.Management.UpgradeType; t {
 	case hyperv1.UpgradeTypeReplace:
@@ -63,22 +61,17 @@ func ControlPlaneNamespace(p *objects.Pool) error {
 	ns, hc := p.ControlPlaneNamespace, p.HostedCluster
 	owned := ns != nil && ns.Labels[hyperv1.HostedClusterUIDLabel] == string(hc.UID) && ns.DeletionTimestamp.IsZero()
 	if !owned || hc.Spec.InfraID == "" {
-		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for namespace %[2]s of HostedCluster %[1]s: see the conditions of the HostedCluster", hc.Name, p.Namespace)
+		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for namespace %s of HostedCluster %s: see the conditions of the HostedCluster", p.Namespace, hc.Name)
 	}
 	return nil
 }
 
 // ClusterSettings gathers the cluster-wide node settings: proxy, trust bundle, SSH keys and networks.
 func ClusterSettings(ctx context.Context, c client.Reader, p *objects.Pool) (nodeconfig.ClusterSettings, error) {
-	hcp := &hyperv1.HostedControlPlane{}
-	err := c.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: p.HostedCluster.Name}, hcp)
-	if apierrors.IsNotFound(err) {
+	if p.HostedControlPlane == nil {
 		return nodeconfig.ClusterSettings{}, reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for the control plane of HostedCluster %s: see its conditions", p.HostedCluster.Name)
 	}
-	if err != nil {
-		return nodeconfig.ClusterSettings{}, fmt.Errorf("getting HostedControlPlane %s: %w", p.HostedCluster.Name, err)
-	}
-	return clustersettings.Gather(ctx, c, hcp)
+	return clustersettings.Gather(ctx, c, p.HostedControlPlane)
 }
 
 // blockOn returns nil without errors.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCheckSkew(t *testing.T) {
-	for name, tc := range map[string]struct{ want, control, have, says string }{
+	for name, tc := range map[string]struct{ want, control, have, refused string }{
 		"the same version is supported":               {"1.36.3", "1.36.3", "", ""},
 		"three minors older are supported":            {"1.33.9", "1.36.3", "", ""},
 		"four minors older are refused":               {"1.32.1", "1.36.3", "", "nodes may be 3 minor versions older at most"},
@@ -21,8 +21,8 @@ func TestCheckSkew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := validation.Message(checkSkew(tc.want, tc.control, tc.have))
-			if tc.says == "" && got != "" || !strings.Contains(got, tc.says) {
-				t.Errorf("said %q, want %q", got, tc.says)
+			if tc.refused == "" && got != "" || !strings.Contains(got, tc.refused) {
+				t.Errorf("got %q, want %q", got, tc.refused)
 			}
 		})
 	}

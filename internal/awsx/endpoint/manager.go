@@ -214,7 +214,7 @@ func (m *Manager) delete(ctx context.Context, e Endpoint) error {
 	ctrl.LoggerFrom(ctx).Info("Deleting VPC endpoint", "endpoint", e.ID)
 	out, err := m.api.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{e.ID}})
 	if err == nil {
-		err = ec2util.Refusal(out.Unsuccessful)
+		err = ec2util.Refusal("DeleteVpcEndpoints", out.Unsuccessful)
 	}
 	if awsx.IsNotFound(err) || awsx.IsDenied(err) && m.isGone(ctx, e.ID) {
 		m.cached.Remove(e.ID)

@@ -73,7 +73,7 @@ func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, rema
 	if err != nil {
 		return fmt.Errorf("deleting endpoint service %s: %w", svc.ID, err)
 	}
-	refused := ec2util.Refusal(out.Unsuccessful)
+	refused := ec2util.Refusal("DeleteVpcEndpointServiceConfigurations", out.Unsuccessful)
 	switch {
 	case awsx.IsNotFound(refused):
 		return nil
@@ -125,7 +125,7 @@ func (s *Services) disconnect(ctx context.Context, id string, reject bool, remai
 	}
 	for _, u := range out.Unsuccessful {
 		// The connection has just ended or is about to: the next deletion shows it.
-		if err := ec2util.Refusal([]types.UnsuccessfulItem{u}); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
+		if err := ec2util.Refusal("RejectVpcEndpointConnections", []types.UnsuccessfulItem{u}); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
 			return fmt.Errorf("rejecting connection of %s to endpoint service %s: %w", aws.ToString(u.ResourceId), id, err)
 		}
 	}

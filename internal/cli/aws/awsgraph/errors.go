@@ -102,8 +102,10 @@ func Advice(err error) string {
 	switch awsx.Kind(err) {
 	case awsx.Throttled:
 		return "AWS limits the calls of this account; run the same command again, it continues"
-	case awsx.Busy, awsx.NotReady:
-		return "AWS still carries out another change: run the same command again, it continues"
+	case awsx.Busy:
+		return "AWS still carries out another change of this resource: run the same command again, it continues"
+	case awsx.NotReady:
+		return "a resource that the call needs is not ready yet: run the same command again, it continues"
 	case awsx.Transient:
 		return "AWS did not answer; check the network and the endpoint, then run the same command again, it continues"
 	case awsx.Identity:

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
@@ -162,10 +161,7 @@ func (c *Cloud) discoverEndpoints(ctx context.Context) (all []found, _ error) {
 				if err != nil {
 					return err
 				}
-				if refusal := ec2util.Refusal(answer.Unsuccessful); refusal != nil {
-					return &smithy.OperationError{ServiceID: ec2.ServiceID, OperationName: "DeleteVpcEndpoints", Err: refusal}
-				}
-				return nil
+				return ec2util.Refusal("DeleteVpcEndpoints", answer.Unsuccessful)
 			},
 			gone: func(ctx context.Context) (bool, error) {
 				now, err := c.endpoints.Get(ctx, true)

@@ -184,7 +184,7 @@ func deleteService(ctx context.Context, api *ec2.Client, id string) error {
 	if err != nil {
 		return err
 	}
-	if refused := ec2util.Refusal(out.Unsuccessful); refused != nil && !awsx.IsNotFound(refused) {
+	if refused := ec2util.Refusal("DeleteVpcEndpointServiceConfigurations", out.Unsuccessful); refused != nil && !awsx.IsNotFound(refused) {
 		return refused
 	}
 	return nil

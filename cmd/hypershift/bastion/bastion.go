@@ -132,11 +132,7 @@ func (o *options) create(ctx context.Context, env operation.Environment) error {
 	if err != nil {
 		return err
 	}
-	graph, err := cloud.Graph(o.spec, place)
-	if err != nil {
-		return err
-	}
-	plan, err := o.run.Apply(ctx, env, state(o.spec.InfraID), o.scope(caller), graph)
+	plan, err := o.run.Apply(ctx, env, operation.Part{State: state(o.spec.InfraID), Scope: o.scope(caller), Nodes: cloud.Nodes(o.spec, place)})
 	if err != nil || o.run.Plan {
 		return err
 	}
@@ -160,8 +156,8 @@ func (o *options) destroy(ctx context.Context, env operation.Environment) error 
 	}
 	o.spec.Region = cfg.Region
 	cloud := bastion.NewCloud(cfg, o.spec.Owner())
-	return o.run.Destroy(ctx, env, state(o.spec.InfraID), o.scope(caller), func(ctx context.Context) (operation.Finding, error) {
+	return o.run.Destroy(ctx, env, operation.Search{State: state(o.spec.InfraID), Scope: o.scope(caller), Discover: func(ctx context.Context, _ func(string) bool) (operation.Finding, error) {
 		graph, kept, err := cloud.Discover(ctx)
 		return operation.Finding{Graph: graph, Remaining: kept}, err
-	})
+	}})
 }

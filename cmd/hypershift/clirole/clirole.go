@@ -58,11 +58,8 @@ func (o options) create(ctx context.Context, env operation.Environment) error {
 		return err
 	}
 	o.spec.Account, o.spec.Partition = caller.Account, caller.Partition
-	graph, err := commandlinerole.Graph(cfg, o.spec)
-	if err != nil {
-		return err
-	}
-	if _, err := o.Apply(ctx, env, state(o.spec), scope(o.spec), graph); err != nil || o.Plan {
+	part := operation.Part{State: state(o.spec), Scope: scope(o.spec), Nodes: commandlinerole.Nodes(cfg, o.spec)}
+	if _, err := o.Apply(ctx, env, part); err != nil || o.Plan {
 		return err
 	}
 	return operation.Result(env, "", commandlinerole.NewOutput(o.spec))
@@ -88,8 +85,8 @@ func (o options) destroy(ctx context.Context, env operation.Environment) error {
 		return err
 	}
 	o.spec.Account, o.spec.Partition = caller.Account, caller.Partition
-	return o.Destroy(ctx, env, state(o.spec), scope(o.spec), func(ctx context.Context) (operation.Finding, error) {
+	return o.Destroy(ctx, env, operation.Search{State: state(o.spec), Scope: scope(o.spec), Discover: func(ctx context.Context, _ func(string) bool) (operation.Finding, error) {
 		graph, kept, err := commandlinerole.Discover(ctx, cfg, o.spec)
 		return operation.Finding{Graph: graph, Remaining: kept}, err
-	})
+	}})
 }

@@ -69,7 +69,11 @@ func (o *createOptions) dryRun(ctx context.Context, env operation.Environment, m
 			return nil
 		case err == nil, isNamespace && apierrors.IsAlreadyExists(err):
 		case apierrors.IsAlreadyExists(err):
-			errs = append(errs, m.conflict(ctx, obj))
+			found, err := m.read(ctx, obj)
+			if err != nil {
+				return fmt.Errorf("reading %s: %w", title(obj), err)
+			}
+			errs = append(errs, m.conflict(found, obj))
 		case isNamespace && apierrors.IsForbidden(err):
 			// The user may have a namespace and no right to create one.
 			if getErr := m.Get(ctx, client.ObjectKeyFromObject(obj), &corev1.Namespace{}); getErr != nil && !apierrors.IsForbidden(getErr) {

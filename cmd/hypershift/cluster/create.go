@@ -8,12 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/cmd/hypershift/iam"
-	"github.com/hosted-control-planes/hypershift/cmd/hypershift/infra"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
-	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
-	awsinfra "github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
 )
@@ -91,49 +87,12 @@ func (o *createOptions) run(ctx context.Context, env operation.Environment) erro
 		return err
 	}
 	if o.Plan {
-		return o.plan(ctx, env, m, t)
+		return t.plan(ctx, env, m, o.Verbose)
 	}
-	if err := apply(ctx, env, m, t); err != nil || !o.wait {
+	if err := t.apply(ctx, env, m); err != nil || !o.wait {
 		return err
 	}
 	return o.await(ctx, env, m, t.Cluster, began)
-}
-
-// apply creates the target. Each part that exists already is kept.
-func apply(ctx context.Context, env operation.Environment, m *management.API, t Target) error {
-	// The infra ID is recorded before anything carries it.
-	if err := t.record(m).save(env, t.Cluster.Namespace, t.Cluster.Name); err != nil {
-		return err
-	}
-	fmt.Fprintf(env.Err, "cluster %s/%s has infra ID %s\n", t.Cluster.Namespace, t.Cluster.Name, t.Network.InfraID)
-	cluster, err := createAWS(ctx, env, t)
-	if err != nil {
-		return err
-	}
-	objects := t.existing(m)
-	for _, obj := range cluster.Objects() {
-		if err := objects.create(ctx, env, obj); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// createAWS creates the resources that are not given, and returns the cluster with all of them.
-func createAWS(ctx context.Context, env operation.Environment, t Target) (cluster clustermanifests.Cluster, err error) {
-	cluster = t.Cluster
-	options := operation.Options{Output: "text", Session: t.Session}
-	if !t.GivenNetwork {
-		if cluster.Infra, err = infra.Ensure(ctx, env, options, t.VPCOwner, t.AWS, t.Network); err != nil {
-			return cluster, err
-		}
-	}
-	if !t.GivenRoles {
-		roles := t.Roles
-		roles.Inputs = inputs(cluster.Infra)
-		cluster.IAM, err = iam.Ensure(ctx, env, options, t.VPCOwner, t.AWS, roles)
-	}
-	return cluster, err
 }
 
 // await waits until the cluster is available and all nodes are ready.
@@ -155,11 +114,4 @@ func (o *createOptions) await(ctx context.Context, env operation.Environment, m 
 	}
 	fmt.Fprintf(env.Err, "cluster %s/%s is ready after %s; next: %s\n", c.Namespace, c.Name, env.Clock.Since(began).Round(time.Second), next)
 	return nil
-}
-
-func inputs(output awsinfra.Output) clusteriam.Inputs {
-	return clusteriam.Inputs{
-		VPC: clusteriam.Input{ID: output.VPCID}, PublicZone: clusteriam.Input{ID: output.PublicZoneID},
-		PrivateZone: clusteriam.Input{ID: output.PrivateZoneID}, LocalZone: clusteriam.Input{ID: output.LocalZoneID},
-	}
 }

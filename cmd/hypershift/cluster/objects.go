@@ -4,15 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	awsinfra "github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustermanifests"
+	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
 // existing is the management cluster, for the objects of one cluster.
@@ -31,42 +36,127 @@ func (t Target) existing(m *management.API) existing {
 	return e
 }
 
-// create creates an object, and keeps an object that an earlier run or the user has created.
-func (m existing) create(ctx context.Context, env operation.Environment, obj client.Object) error {
-	err := m.Create(ctx, obj.DeepCopyObject().(client.Object))
-	switch _, isNamespace := obj.(*corev1.Namespace); {
-	case err == nil:
-		fmt.Fprintf(env.Err, "created %s\n", title(obj))
-		return nil
-	case isNamespace && (apierrors.IsForbidden(err) || apierrors.IsAlreadyExists(err)):
-		// The user may have a namespace and no right to create one. The next object shows whether it exists.
-		return nil
-	case !apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("creating %s: %w", title(obj), err)
+// objects are the nodes of a cluster's objects. An object that an earlier run or the user has created is kept.
+type objects struct {
+	existing
+	// draft is the cluster with examples of the ids of AWS. It has the same objects as the cluster.
+	draft clustermanifests.Cluster
+	// network returns the network with its ids.
+	network func(rg.IDs) awsinfra.Output
+	// after are the nodes of AWS, which exist before any object refers to them.
+	after []string
+}
+
+func (o objects) nodes() []*rg.Node {
+	var nodes []*rg.Node
+	var namespace, hostedCluster string
+	before := slices.Clone(o.after)
+	for _, obj := range o.draft.Objects() {
+		n := o.node(obj)
+		switch obj.(type) {
+		case *corev1.Namespace:
+			namespace = n.ID
+		case *hyperv1.HostedCluster:
+			n.Parent, n.DependsOn, hostedCluster = namespace, before, n.ID
+		case *hyperv1.NodePool:
+			n.DependsOn = []string{hostedCluster}
+		default:
+			n.Parent, n.DependsOn = namespace, append(slices.Clone(o.after), namespace)
+		}
+		before = append(before, n.ID)
+		nodes = append(nodes, n)
 	}
-	err = m.conflict(ctx, obj)
-	var usage *operation.UsageError
-	if errors.As(err, &usage) {
-		return usage.Err // it was correct before the calls to AWS: someone has changed the object meanwhile
+	return nodes
+}
+
+// node returns the node of an object of the draft.
+func (o objects) node(draft client.Object) *rg.Node {
+	n := &rg.Node{
+		ID: title(draft), Kind: draft.GetObjectKind().GroupVersionKind().Kind, Name: nameOf(draft), Repeatable: true, Classify: classify,
+		// The name alone finds the object.
+		ReadsAlone: true,
+		Desired: func(ids rg.IDs) rg.Attributes {
+			obj, _ := o.object(draft, ids)
+			return ofAWS(obj)
+		},
+		// `create` changes no object.
+		Immutable: []string{vpc, subnet},
 	}
-	if err != nil {
-		return err
+	n.Read = func(ctx context.Context, _ rg.Lookup) (rg.Observed, error) {
+		found, err := o.read(ctx, draft)
+		_, isNamespace := draft.(*corev1.Namespace)
+		switch {
+		case apierrors.IsNotFound(err):
+			return rg.Observed{}, nil
+		case isNamespace && apierrors.IsForbidden(err):
+			// The user may have a namespace and no right to read it. The next object shows whether it exists.
+			return rg.Observed{ID: n.Name}, nil
+		case err != nil:
+			return rg.Observed{}, err
+		}
+		err = o.conflict(found, draft)
+		var usage *operation.UsageError
+		if errors.As(err, &usage) {
+			err = usage.Err // it was correct before the calls to AWS: someone has changed the object meanwhile
+		}
+		return rg.Observed{ID: n.Name, Attributes: ofAWS(found)}, err
 	}
-	fmt.Fprintf(env.Err, "%s exists, and is not changed\n", title(obj))
+	n.Create = func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
+		obj, known := o.object(draft, c.IDs)
+		if !known {
+			return rg.Observed{}, errors.New("its content is not known")
+		}
+		return rg.Observed{ID: n.Name, Attributes: ofAWS(obj)}, o.API.Create(ctx, obj)
+	}
+	return n
+}
+
+// object returns an object of the draft with the ids of AWS. It returns false if the network does not have the content of the object yet.
+func (o objects) object(draft client.Object, ids rg.IDs) (client.Object, bool) {
+	c := o.draft
+	c.Infra = o.network(ids)
+	for _, obj := range c.Objects() {
+		if title(obj) == title(draft) {
+			return obj, true
+		}
+	}
+	return nil, false
+}
+
+// The attributes with ids that AWS chooses.
+const (
+	vpc    = "VPC"
+	subnet = "subnet"
+)
+
+// ofAWS returns the attributes of an object with ids that AWS chooses: an object of a network that was deleted and created again has others.
+func ofAWS(obj client.Object) rg.Attributes {
+	switch obj := obj.(type) {
+	case *hyperv1.HostedCluster:
+		if aws := obj.Spec.Platform.AWS; aws != nil && aws.CloudProviderConfig != nil {
+			return rg.Attributes{vpc: aws.CloudProviderConfig.VPC}
+		}
+	case *hyperv1.NodePool:
+		if aws := obj.Spec.Platform.AWS; aws != nil && aws.Subnet.ID != nil {
+			return rg.Attributes{subnet: *aws.Subnet.ID}
+		}
+	}
 	return nil
 }
 
+// read returns the existing object of the name.
+func (m existing) read(ctx context.Context, obj client.Object) (client.Object, error) {
+	found := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
+	return found, m.Get(ctx, client.ObjectKeyFromObject(obj), found)
+}
+
 // conflict returns an error if an existing object belongs to another cluster, or has other values than this command requests.
-func (m existing) conflict(ctx context.Context, obj client.Object) error {
-	found, infraID := obj.DeepCopyObject().(client.Object), m.infraID
-	if err := m.Get(ctx, client.ObjectKeyFromObject(obj), found); err != nil {
-		return fmt.Errorf("reading %s: %w", title(obj), err)
+func (m existing) conflict(found, obj client.Object) error {
+	if hc, ok := found.(*hyperv1.HostedCluster); ok && hc.Spec.InfraID != m.infraID {
+		return fmt.Errorf("%s exists with infra ID %s, not %s: someone has created it meanwhile", title(obj), hc.Spec.InfraID, m.infraID)
 	}
-	if hc, ok := found.(*hyperv1.HostedCluster); ok && hc.Spec.InfraID != infraID {
-		return fmt.Errorf("%s exists with infra ID %s, not %s: someone has created it meanwhile", title(obj), hc.Spec.InfraID, infraID)
-	}
-	if other := found.GetLabels()[clustermanifests.InfraIDLabel]; other != "" && other != infraID {
-		return fmt.Errorf("%s exists and belongs to infra ID %s, not %s: delete it, and run the same command again", title(obj), other, infraID)
+	if other := found.GetLabels()[clustermanifests.InfraIDLabel]; other != "" && other != m.infraID {
+		return fmt.Errorf("%s exists and belongs to infra ID %s, not %s: delete it, and run the same command again", title(obj), other, m.infraID)
 	}
 	if m.randomKey != "" && obj.GetName() == m.randomKey {
 		return nil
@@ -74,10 +164,26 @@ func (m existing) conflict(ctx context.Context, obj client.Object) error {
 	return management.RefuseDifferences(title(obj), found, obj)
 }
 
-func title(obj client.Object) string {
-	kind := obj.GetObjectKind().GroupVersionKind().Kind
-	if obj.GetNamespace() == "" {
-		return kind + " " + obj.GetName()
+// classify returns the class of an error of the API server.
+func classify(err error) rg.Class {
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return rg.Exists
+	case apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err):
+		return rg.Throttled
+	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), utilnet.IsTimeout(err), utilnet.IsConnectionRefused(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err):
+		return rg.Unknown
 	}
-	return kind + " " + obj.GetNamespace() + "/" + obj.GetName()
+	return rg.Fatal
+}
+
+func nameOf(obj client.Object) string {
+	if obj.GetNamespace() == "" {
+		return obj.GetName()
+	}
+	return obj.GetNamespace() + "/" + obj.GetName()
+}
+
+func title(obj client.Object) string {
+	return obj.GetObjectKind().GroupVersionKind().Kind + " " + nameOf(obj)
 }

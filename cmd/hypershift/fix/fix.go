@@ -13,6 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
+	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
 const long = `AWS accepts the tokens of a cluster if the OIDC provider of its issuer exists in the customer's account, and if the documents of the issuer
@@ -69,11 +70,11 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 		return err
 	}
 	spec := clusteriam.Spec{InfraID: o.infraID, Region: cfg.Region, Account: caller.Account, Partition: caller.Partition, IssuerURL: o.issuer}
-	graph, err := clusteriam.NewCloud(cfg, spec.Owner()).ProviderGraph(spec)
-	if err != nil {
-		return err
+	part := operation.Part{
+		State: o.infraID + "-oidc-provider-aws", Scope: map[string]string{"account": caller.Account, "infra ID": o.infraID},
+		Nodes: []*rg.Node{clusteriam.NewCloud(cfg, spec.Owner()).ProviderNode(spec)},
 	}
-	if _, err := o.Apply(ctx, env, o.infraID+"-oidc-provider-aws", map[string]string{"account": caller.Account, "infra ID": o.infraID}, graph); err != nil || o.Plan {
+	if _, err := o.Apply(ctx, env, part); err != nil || o.Plan {
 		return err
 	}
 	fmt.Fprintln(env.Err, "AWS may reject tokens for some minutes more; then the condition ValidAWSIdentityProvider of the HostedCluster becomes True")

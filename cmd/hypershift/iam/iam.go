@@ -87,11 +87,14 @@ func (o options) create(ctx context.Context, env operation.Environment) error {
 	if err := operation.Check(s.Validate()); err != nil {
 		return err
 	}
-	output, err := Ensure(ctx, env, o.Options, o.vpcOwner, cfg, s)
-	if err != nil || o.Plan {
+	roles, err := Prepare(ctx, env, o.Session, o.vpcOwner, cfg, s)
+	if err != nil {
 		return err
 	}
-	return operation.Result(env, o.outputFile, output)
+	if _, err := o.Apply(ctx, env, roles.Part); err != nil || o.Plan {
+		return err
+	}
+	return operation.Result(env, o.outputFile, roles.Output)
 }
 
 // complete returns the spec with the fields that several flags determine. Without an issuer in the flags, it has none.
@@ -128,42 +131,41 @@ func (o options) render(env operation.Environment) error {
 	return o.template.Write(env, clusteriam.Template(s))
 }
 
-// Ensure creates the provider and the roles of a valid spec, or repairs them, and returns their ARNs. With --plan it only prints the
-// plan.
-func Ensure(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, cfg aws.Config, s clusteriam.Spec) (clusteriam.Output, error) {
+// Roles are the provider and the roles of a spec: a part of a graph, and its result, which is known before.
+type Roles struct {
+	operation.Part
+	Output clusteriam.Output
+}
+
+// Prepare reads the accounts of a valid spec, and the VPC if the spec has none. It makes no writing call.
+func Prepare(ctx context.Context, env operation.Environment, session operation.Session, v operation.VPCOwner, cfg aws.Config, s clusteriam.Spec) (Roles, error) {
 	caller, err := awsgraph.CallerOf(ctx, cfg)
 	if err != nil {
-		return clusteriam.Output{}, err
+		return Roles{}, err
 	}
 	s.Account, s.Partition = caller.Account, caller.Partition
 	cloud := clusteriam.NewCloud(cfg, s.Owner())
-	ofVPC, shared, err := v.Config(ctx, env, o.Session, cfg)
+	ofVPC, shared, err := v.Config(ctx, env, session, cfg)
 	if err != nil {
-		return clusteriam.Output{}, err
+		return Roles{}, err
 	}
 	if shared {
-		if s.VPCOwner, err = v.Account(ctx, env, o.Session, cfg, s.Account); err != nil {
-			return clusteriam.Output{}, err
+		if s.VPCOwner, err = v.Account(ctx, env, session, cfg, s.Account); err != nil {
+			return Roles{}, err
 		}
 		cloud.WithVPCOwner(ofVPC)
 	}
-	if s.Inputs.VPC.ID == "" {
+	if s.Inputs.VPC == (clusteriam.Input{}) {
 		if s.Inputs.VPC.ID, err = findVPC(ctx, ofVPC, s.Owner()); err != nil {
-			return clusteriam.Output{}, err
+			return Roles{}, err
 		}
 	}
 	// The account of a shared VPC adds policies.
 	if err := operation.Check(s.Validate()); err != nil {
-		return clusteriam.Output{}, err
+		return Roles{}, err
 	}
-	graph, err := cloud.Graph(s)
-	if err != nil {
-		return clusteriam.Output{}, err
-	}
-	if _, err := o.Apply(ctx, env, state(s.InfraID), scope(caller, s.InfraID), graph); err != nil {
-		return clusteriam.Output{}, err
-	}
-	return clusteriam.NewOutput(s), nil
+	part := operation.Part{State: state(s.InfraID), Scope: scope(caller, s.InfraID), Nodes: cloud.Nodes(s)}
+	return Roles{Part: part, Output: clusteriam.NewOutput(s)}, nil
 }
 
 func (o *options) readInfra() error {
@@ -206,7 +208,7 @@ func NewDestroy(env operation.Environment) *cobra.Command {
 	var infraID string
 	c := operation.Command("aws", "Delete the OIDC provider, the roles and the instance profile of a cluster in AWS",
 		"Roles and providers are deleted if they carry the tag kubernetes.io/cluster/<infra-id>=owned, or trust or are the issuer of the infra ID.",
-		func(ctx context.Context) error { return Destroy(ctx, env, o, v, infraID) })
+		func(ctx context.Context) error { return destroy(ctx, env, o, v, infraID) })
 	c.Example = "  hypershift destroy iam aws --infra-id demo-x7k2p --yes"
 	o.Flags(c, true)
 	v.Flags(c)
@@ -214,29 +216,36 @@ func NewDestroy(env operation.Environment) *cobra.Command {
 	return c
 }
 
-// Destroy deletes the provider and the roles of an infra ID. It returns operation.ErrRemaining if something is left that it does not
-// delete.
-func Destroy(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, infraID string) error {
+func destroy(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, infraID string) error {
 	if infraID == "" {
 		return &operation.UsageError{Err: errors.New("--infra-id: Required value")}
 	}
-	cfg, err := o.Config(ctx, env)
+	search, err := Search(ctx, env, o.Session, v, infraID)
 	if err != nil {
 		return err
+	}
+	return o.Destroy(ctx, env, search)
+}
+
+// Search returns the search for the provider and the roles of an infra ID.
+func Search(ctx context.Context, env operation.Environment, s operation.Session, v operation.VPCOwner, infraID string) (operation.Search, error) {
+	cfg, err := s.Config(ctx, env)
+	if err != nil {
+		return operation.Search{}, err
 	}
 	caller, err := awsgraph.CallerOf(ctx, cfg)
 	if err != nil {
-		return err
+		return operation.Search{}, err
 	}
 	cloud := clusteriam.NewCloud(cfg, clusteriam.Spec{InfraID: infraID}.Owner())
-	ofVPC, shared, err := v.Config(ctx, env, o.Session, cfg)
+	ofVPC, shared, err := v.Config(ctx, env, s, cfg)
 	if err != nil {
-		return err
+		return operation.Search{}, err
 	}
 	if shared {
 		cloud.WithVPCOwner(ofVPC)
 	}
-	return o.Destroy(ctx, env, state(infraID), scope(caller, infraID), func(ctx context.Context) (operation.Finding, error) {
+	return operation.Search{State: state(infraID), Scope: scope(caller, infraID), Discover: func(ctx context.Context, _ func(string) bool) (operation.Finding, error) {
 		graph, kept, err := cloud.Discover(ctx)
 		if err != nil {
 			return operation.Finding{}, err
@@ -246,5 +255,5 @@ func Destroy(ctx context.Context, env operation.Environment, o operation.Options
 			finding.Remaining = append(finding.Remaining, err.Error())
 		}
 		return finding, nil
-	})
+	}}, nil
 }

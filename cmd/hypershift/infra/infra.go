@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/zone"
 	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
+	"github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
 
 const long = `The resources are a graph. They are created in parallel, and the state is saved before and after each creation:
@@ -137,18 +138,37 @@ func create(ctx context.Context, env operation.Environment, o operation.Options,
 	if err := operation.Check(spec.Validate()); err != nil {
 		return err
 	}
-	output, err := Ensure(ctx, env, o, v, cfg, spec)
+	network, err := Prepare(ctx, env, o.Session, v, cfg, spec)
+	if err != nil {
+		return err
+	}
+	plan, err := o.Apply(ctx, env, network.Part)
 	if err != nil || o.Plan {
 		return err
 	}
-	return operation.Result(env, outputFile, output)
+	return operation.Result(env, outputFile, network.Output(plan.ID))
 }
 
-// Ensure creates the infrastructure of a valid spec, or repairs it, and returns its ids. With --plan it only prints the plan.
-func Ensure(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, cfg aws.Config, spec infra.Spec) (infra.Output, error) {
-	ofVPC, shared, err := v.Config(ctx, env, o.Session, cfg)
+// Network is the infrastructure of a spec: a part of a graph, and its result.
+type Network struct {
+	operation.Part
+	// Spec has the accounts, and the names of the zones.
+	Spec  infra.Spec
+	cloud *infra.Cloud
+}
+
+// Output returns the ids of the infrastructure, and the certificate authority of its proxy.
+func (n Network) Output(ids resourcegraph.IDs) infra.Output {
+	output := infra.NewOutput(n.Spec, ids)
+	output.ProxyCA = n.cloud.ProxyCA()
+	return output
+}
+
+// Prepare reads the accounts and the zones of a valid spec. It makes no writing call.
+func Prepare(ctx context.Context, env operation.Environment, s operation.Session, v operation.VPCOwner, cfg aws.Config, spec infra.Spec) (Network, error) {
+	ofVPC, shared, err := v.Config(ctx, env, s, cfg)
 	if err != nil {
-		return infra.Output{}, err
+		return Network{}, err
 	}
 	cloud := infra.NewCloud(ofVPC, spec.Owner()).WithClock(env.Clock)
 	if shared {
@@ -172,25 +192,16 @@ func Ensure(ctx context.Context, env operation.Environment, o operation.Options,
 		return err
 	})
 	if err := group.Wait(); err != nil {
-		return infra.Output{}, err
+		return Network{}, err
 	}
 	if shared {
 		spec.VPCOwner, spec.Partition = caller.Account, caller.Partition
 		if err := operation.CheckAccounts(caller, spec.ClusterAccount); err != nil {
-			return infra.Output{}, err
+			return Network{}, err
 		}
 	}
-	graph, err := cloud.Graph(spec)
-	if err != nil {
-		return infra.Output{}, err
-	}
-	plan, err := o.Apply(ctx, env, state(spec.InfraID), scope(caller, spec), graph)
-	if err != nil {
-		return infra.Output{}, err
-	}
-	output := infra.NewOutput(spec, plan.ID)
-	output.ProxyCA = cloud.ProxyCA()
-	return output, nil
+	part := operation.Part{State: state(spec.InfraID), Scope: scope(caller, spec), Nodes: cloud.Nodes(spec), Prefetch: cloud.Prefetch()}
+	return Network{Part: part, Spec: spec, cloud: cloud}, nil
 }
 
 // scope identifies the subject of a state. A name that is empty in the command is not compared.
@@ -212,7 +223,7 @@ func NewDestroy(env operation.Environment) *cobra.Command {
 	var spec infra.Spec
 	c := operation.Command("aws", "Delete the VPC and the hosted zones of a cluster in AWS, and what the cluster left behind there",
 		"Everything that carries the tag kubernetes.io/cluster/<infra-id>=owned is deleted, after all that depends on it. Volumes,\nsnapshots and what does not carry the tag are listed and not deleted. With a shared VPC, this is so in both accounts.",
-		func(ctx context.Context) error { return Destroy(ctx, env, o, v, spec) })
+		func(ctx context.Context) error { return destroy(ctx, env, o, v, spec) })
 	c.Example = "  hypershift destroy infra aws --infra-id demo-x7k2p --name demo --base-domain example.com --plan"
 	o.Flags(c, true)
 	v.Flags(c)
@@ -224,25 +235,33 @@ func NewDestroy(env operation.Environment) *cobra.Command {
 	return c
 }
 
-// Destroy deletes the infrastructure of an infra ID. It returns operation.ErrRemaining if something is left that it does not delete.
-func Destroy(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, spec infra.Spec) error {
+func destroy(ctx context.Context, env operation.Environment, o operation.Options, v operation.VPCOwner, spec infra.Spec) error {
 	if spec.InfraID == "" {
 		return &operation.UsageError{Err: errors.New("--infra-id: Required value")}
 	}
-	cfg, err := o.Config(ctx, env)
+	search, err := Search(ctx, env, o.Session, v, spec)
 	if err != nil {
 		return err
 	}
-	spec.Region = cfg.Region
-	ofVPC, shared, err := v.Config(ctx, env, o.Session, cfg)
+	return o.Destroy(ctx, env, search)
+}
+
+// Search returns the search for the infrastructure of an infra ID.
+func Search(ctx context.Context, env operation.Environment, s operation.Session, v operation.VPCOwner, spec infra.Spec) (operation.Search, error) {
+	cfg, err := s.Config(ctx, env)
 	if err != nil {
-		return err
+		return operation.Search{}, err
+	}
+	spec.Region = cfg.Region
+	ofVPC, shared, err := v.Config(ctx, env, s, cfg)
+	if err != nil {
+		return operation.Search{}, err
 	}
 	caller, err := awsgraph.CallerOf(ctx, ofVPC)
 	if err != nil {
-		return err
+		return operation.Search{}, err
 	}
-	return o.Destroy(ctx, env, state(spec.InfraID), scope(caller, spec), func(ctx context.Context) (operation.Finding, error) {
+	return operation.Search{State: state(spec.InfraID), Scope: scope(caller, spec), Discover: func(ctx context.Context, _ func(string) bool) (operation.Finding, error) {
 		cloud := infra.NewCloud(ofVPC, spec.Owner())
 		if shared {
 			cloud.SharedWith(cfg)
@@ -256,5 +275,5 @@ func Destroy(ctx context.Context, env operation.Environment, o operation.Options
 			finding.Remaining = append(finding.Remaining, r.String())
 		}
 		return finding, nil
-	})
+	}}, nil
 }

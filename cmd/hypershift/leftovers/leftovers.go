@@ -129,8 +129,13 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	var remaining error
 	for _, a := range accounts {
 		fmt.Fprintf(env.Err, "account %s:\n", a.caller.Account)
-		err := o.Destroy(ctx, env, o.infraID+"-leftovers-"+a.caller.Account, map[string]string{"account": a.caller.Account, "region": a.cfg.Region, "infra ID": o.infraID},
-			func(ctx context.Context) (operation.Finding, error) { return find(ctx, a.cfg, owner, zones) })
+		err := o.Destroy(ctx, env, operation.Search{
+			State: o.infraID + "-leftovers-" + a.caller.Account,
+			Scope: map[string]string{"account": a.caller.Account, "region": a.cfg.Region, "infra ID": o.infraID},
+			Discover: func(ctx context.Context, _ func(string) bool) (operation.Finding, error) {
+				return find(ctx, a.cfg, owner, zones)
+			},
+		})
 		if err != nil && !errors.Is(err, operation.ErrRemaining) {
 			return err
 		}

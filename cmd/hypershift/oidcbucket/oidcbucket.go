@@ -46,11 +46,8 @@ func create(ctx context.Context, env operation.Environment, o operation.Options,
 		return err
 	}
 	spec.Region, spec.Account, spec.Partition = cfg.Region, caller.Account, caller.Partition
-	graph, err := oidcbucket.NewCloud(cfg).Graph(spec)
-	if err != nil {
-		return err
-	}
-	if _, err := o.Apply(ctx, env, state(spec.Name), scope(spec), graph); err != nil || o.Plan {
+	part := operation.Part{State: state(spec.Name), Scope: scope(spec), Nodes: oidcbucket.NewCloud(cfg).Nodes(spec)}
+	if _, err := o.Apply(ctx, env, part); err != nil || o.Plan {
 		return err
 	}
 	return operation.Result(env, outputFile, oidcbucket.NewOutput(spec))
@@ -78,8 +75,8 @@ func destroy(ctx context.Context, env operation.Environment, o operation.Options
 		return err
 	}
 	spec.Region, spec.Account, spec.Partition = cfg.Region, caller.Account, caller.Partition
-	return o.Destroy(ctx, env, state(spec.Name), scope(spec), func(ctx context.Context) (operation.Finding, error) {
-		graph, kept, err := oidcbucket.NewCloud(cfg).Discover(ctx, spec, o.Recorded)
+	return o.Destroy(ctx, env, operation.Search{State: state(spec.Name), Scope: scope(spec), Discover: func(ctx context.Context, recorded func(string) bool) (operation.Finding, error) {
+		graph, kept, err := oidcbucket.NewCloud(cfg).Discover(ctx, spec, recorded)
 		return operation.Finding{Graph: graph, Remaining: kept}, err
-	})
+	}})
 }

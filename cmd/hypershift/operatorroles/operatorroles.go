@@ -56,11 +56,8 @@ func create(ctx context.Context, env operation.Environment, o operation.Options,
 	}
 	spec.Region, spec.Account, spec.Partition = cfg.Region, caller.Account, caller.Partition
 	spec.BucketRegion = cmp.Or(spec.BucketRegion, cfg.Region)
-	graph, err := operatorroles.Graph(cfg, spec)
-	if err != nil {
-		return err
-	}
-	if _, err := o.Apply(ctx, env, state(spec.Prefix), scope(spec), graph); err != nil || o.Plan {
+	part := operation.Part{State: state(spec.Prefix), Scope: scope(spec), Nodes: operatorroles.Nodes(cfg, spec)}
+	if _, err := o.Apply(ctx, env, part); err != nil || o.Plan {
 		return err
 	}
 	return operation.Result(env, outputFile, operatorroles.NewOutput(spec))
@@ -88,8 +85,8 @@ func destroy(ctx context.Context, env operation.Environment, o operation.Options
 		return err
 	}
 	spec.Account = caller.Account
-	return o.Destroy(ctx, env, state(spec.Prefix), scope(spec), func(ctx context.Context) (operation.Finding, error) {
+	return o.Destroy(ctx, env, operation.Search{State: state(spec.Prefix), Scope: scope(spec), Discover: func(ctx context.Context, _ func(string) bool) (operation.Finding, error) {
 		graph, kept, err := operatorroles.Discover(ctx, cfg, spec)
 		return operation.Finding{Graph: graph, Remaining: kept}, err
-	})
+	}})
 }

@@ -134,21 +134,24 @@ const (
 // ExampleInfra returns the infrastructure of a spec with ids in place of those that AWS will choose, for checks before anything
 // exists.
 func ExampleInfra(s infra.Spec) infra.Output {
-	output := infra.NewOutput(s, func(node string) string {
-		switch node {
-		case infra.VPC:
-			return exampleVPC
-		case infra.PublicZone, infra.PrivateZone, infra.LocalZone:
-			return exampleZone
-		case infra.WorkerGroup:
-			return exampleGroup
-		}
-		return exampleSubnet
-	})
+	output := infra.NewOutput(s, exampleID)
 	if s.SecureProxy {
 		output.ProxyCA = exampleCA
 	}
 	return output
+}
+
+// exampleID returns an id in place of the id that AWS will choose for a node of the network.
+func exampleID(node string) string {
+	switch node {
+	case infra.VPC:
+		return exampleVPC
+	case infra.PublicZone, infra.PrivateZone, infra.LocalZone:
+		return exampleZone
+	case infra.WorkerGroup:
+		return exampleGroup
+	}
+	return exampleSubnet
 }
 
 // ExampleIAM completes a spec with ids in place of those that AWS will choose.

@@ -41,7 +41,7 @@ func (e *Engine) Apply(ctx context.Context, p *Plan) error {
 
 func (e *Engine) ensure(ctx context.Context, n *Node, p *Plan) (Observed, error) {
 	observed := p.steps[n.ID].Observed
-	record, recorded := e.state.get(n.ID)
+	record, recorded := e.stateOf(n).get(n.ID)
 	desired := n.desired(p.ID)
 	if !observed.Exists() && recorded && (!n.Repeatable || record.ID != "") {
 		// An interrupted run may have created it a moment ago. A recorded id ends the use of its token: a resource that was
@@ -64,7 +64,7 @@ func (e *Engine) ensure(ctx context.Context, n *Node, p *Plan) (Observed, error)
 			return observed, nil
 		}
 	} else if record.ID != observed.ID && n.Create != nil {
-		if err := e.state.put(n.ID, Record{ID: observed.ID, Token: record.Token, Time: record.Time}); err != nil {
+		if err := e.stateOf(n).put(n.ID, Record{ID: observed.ID, Token: record.Token, Time: record.Time}); err != nil {
 			return Observed{}, err
 		}
 	}
@@ -94,7 +94,7 @@ func (e *Engine) create(ctx context.Context, n *Node, ids IDs, desired Attribute
 	if record.ID != "" || intent.Token == "" {
 		intent.Token = newToken()
 	}
-	if err := e.state.put(n.ID, intent); err != nil {
+	if err := e.stateOf(n).put(n.ID, intent); err != nil {
 		return Observed{}, false, err
 	}
 	e.emit(n, Event{Phase: Creating})
@@ -107,7 +107,7 @@ func (e *Engine) create(ctx context.Context, n *Node, ids IDs, desired Attribute
 		})
 		if err == nil {
 			intent.ID = observed.ID
-			if err := e.state.put(n.ID, intent); err != nil {
+			if err := e.stateOf(n).put(n.ID, intent); err != nil {
 				return Observed{}, false, err
 			}
 			e.emit(n, Event{Phase: Created, ID: observed.ID})
@@ -117,7 +117,7 @@ func (e *Engine) create(ctx context.Context, n *Node, ids IDs, desired Attribute
 			return Observed{}, false, err // the intent stays: the call may have been carried out
 		}
 		limit := e.Timeout
-		switch e.classify(err) {
+		switch e.classify(n, err) {
 		case Throttled:
 		case Inconsistent, NotFound:
 			limit = e.ConsistencyWindow
@@ -134,7 +134,7 @@ func (e *Engine) create(ctx context.Context, n *Node, ids IDs, desired Attribute
 				return e.found(n, found, intent, readErr)
 			}
 		default:
-			return Observed{}, false, errors.Join(err, e.state.remove(n.ID))
+			return Observed{}, false, errors.Join(err, e.stateOf(n).remove(n.ID))
 		}
 		if err := b.giveUp(limit, err); err != nil {
 			return Observed{}, false, err
@@ -150,7 +150,7 @@ func (e *Engine) found(n *Node, found Observed, intent Record, err error) (Obser
 		return Observed{}, false, err
 	}
 	intent.ID = found.ID
-	if err := e.state.put(n.ID, intent); err != nil {
+	if err := e.stateOf(n).put(n.ID, intent); err != nil {
 		return Observed{}, false, err
 	}
 	e.emit(n, Event{Phase: Adopted, ID: found.ID})

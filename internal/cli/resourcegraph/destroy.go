@@ -24,7 +24,7 @@ func (e *Engine) Destroy(ctx context.Context, p *Plan) error {
 		if step.Action == Keep {
 			return nil
 		}
-		return e.state.remove(n.ID)
+		return e.stateOf(n).remove(n.ID)
 	})
 }
 
@@ -70,7 +70,7 @@ func (e *Engine) requestDeletion(ctx context.Context, n *Node, observed Observed
 			return ctx.Err()
 		}
 		event := Event{Phase: Retrying, ID: observed.ID, Err: err}
-		switch e.classify(err) {
+		switch e.classify(n, err) {
 		case NotFound:
 			return nil
 		case Throttled, Unknown, Inconsistent:

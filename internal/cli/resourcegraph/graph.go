@@ -97,6 +97,11 @@ type Node struct {
 	SlowDeletion bool
 	// Missing is the error for a resource without Create that does not exist.
 	Missing error
+
+	// State records the creation of the resource. Default: the state of the engine.
+	State *State
+	// Classify returns the class of an error of this node's functions. Default: that of the engine.
+	Classify func(error) Class
 }
 
 func (n *Node) label() string {

@@ -116,7 +116,11 @@ func immutable(n *Node, o Observed, changes []Change) error {
 	var errs []error
 	for _, c := range changes {
 		if n.Update == nil || slices.Contains(n.Immutable, c.Attribute) {
-			errs = append(errs, fmt.Errorf("%s (%s) has %s %q instead of %q, which cannot be changed", n.label(), o.ID, c.Attribute, c.Old, c.New))
+			desired := fmt.Sprintf("%q", c.New)
+			if c.New == "" {
+				desired = "that of a resource that does not exist yet"
+			}
+			errs = append(errs, fmt.Errorf("%s (%s) has %s %q instead of %s, which cannot be changed", n.label(), o.ID, c.Attribute, c.Old, desired))
 		}
 	}
 	return errors.Join(errs...)
@@ -168,7 +172,7 @@ func (e *Engine) refresh(ctx context.Context) (*Plan, error) {
 
 func (e *Engine) read(ctx context.Context, n *Node, ids IDs, fresh bool) (Observed, error) {
 	var observed Observed
-	record, recorded := e.state.get(n.ID)
+	record, recorded := e.stateOf(n).get(n.ID)
 	err := e.retry(ctx, n, func(ctx context.Context) (err error) {
 		observed, err = n.Read(ctx, Lookup{ID: record.ID, Recorded: recorded, IDs: ids, Fresh: fresh})
 		return err

@@ -168,7 +168,7 @@ func (e *Engine) retry(ctx context.Context, n *Node, call func(context.Context) 
 			return err
 		}
 		limit := e.Timeout
-		switch e.classify(err) {
+		switch e.classify(n, err) {
 		case Throttled, Unknown:
 		case Inconsistent, NotFound:
 			limit = e.ConsistencyWindow
@@ -184,10 +184,20 @@ func (e *Engine) retry(ctx context.Context, n *Node, call func(context.Context) 
 	}
 }
 
-func (e *Engine) classify(err error) Class {
+func (e *Engine) classify(n *Node, err error) Class {
 	var foreign *NotOwnedError
 	if errors.As(err, &foreign) || errors.Is(err, context.Canceled) {
 		return Fatal
 	}
+	if n.Classify != nil {
+		return n.Classify(err)
+	}
 	return e.Classify(err)
+}
+
+func (e *Engine) stateOf(n *Node) *State {
+	if n.State != nil {
+		return n.State
+	}
+	return e.state
 }

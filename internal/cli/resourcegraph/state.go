@@ -56,6 +56,11 @@ func NewState(text []byte, save func([]byte) error) (*State, error) {
 	return s, nil
 }
 
+// NewMemory returns a state that is not saved.
+func NewMemory() *State {
+	return &State{doc: document{Version: version, Resources: map[string]Record{}}, save: func([]byte) error { return nil }}
+}
+
 // CheckScope compares the scope with the recorded scope, and records it. Ids of another account would be looked up
 // in this one, not found, and created again.
 func (s *State) CheckScope(scope map[string]string) error {

@@ -64,8 +64,8 @@ func policy() string {
 	})
 }
 
-// Graph returns the graph of the spec.
-func (c *Cloud) Graph(s Spec, p Place) (*rg.Graph, error) {
+// Nodes returns the nodes of the spec.
+func (c *Cloud) Nodes(s Spec, p Place) []*rg.Node {
 	name := c.name()
 	nodes := []*rg.Node{
 		c.iam.Role(iamrole.Role{ID: role, Name: name, Trust: iamrole.TrustEC2()}),
@@ -73,11 +73,11 @@ func (c *Cloud) Graph(s Spec, p Place) (*rg.Graph, error) {
 		c.iam.Profile(profile, name),
 		c.iam.ProfileRole(iamrole.ProfileRole{ID: profileRole, ProfileID: profile, ProfileName: name, RoleID: role, RoleName: name}),
 	}
-	return rg.New(append(nodes, c.machines.Nodes(machine.Machine{
+	return append(nodes, c.machines.Nodes(machine.Machine{
 		Node: Instance, GroupNode: securityGroup, Name: name, GroupName: name, GroupDescription: "Bastion: nothing may connect to it",
 		VPC: func(rg.IDs) string { return p.VPC }, Subnet: func(rg.IDs) string { return p.Subnet },
 		// A role without its policy could not connect, and the agent waits for hours after a refusal.
 		DependsOn: []string{profileRole, policyNode},
 		Arch:      s.Arch, Type: s.instanceType(), Profile: name, PublicAddress: p.PublicAddress,
-	})...)...)
+	})...)
 }

@@ -73,9 +73,6 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 		}))
 }
 
-// Graph returns the graph of the spec.
-func (c *Cloud) Graph(s Spec) (*rg.Graph, error) { return rg.New(c.Nodes(s)...) }
-
 // clients are the audiences of tokens that AWS accepts from the issuer.
 var clients = []string{names.WebIdentityAudience, stsAudience}
 

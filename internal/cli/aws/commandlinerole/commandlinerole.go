@@ -232,13 +232,14 @@ func list(v any) []string {
 	return []string{""}
 }
 
-// Graph returns the graph of the spec in the account of cfg.
-func Graph(cfg aws.Config, s Spec) (*rg.Graph, error) {
+// Nodes returns the nodes of the spec in the account of cfg.
+func Nodes(cfg aws.Config, s Spec) []*rg.Node {
 	client := iamrole.New(cfg, s.Owner())
 	name := s.RoleName()
-	return rg.New(
+	return []*rg.Node{
 		client.Role(iamrole.Role{ID: "role", Name: name, Trust: s.trust()}),
-		client.Policy(iamrole.Policy{ID: "policy", Name: "hypershift", RoleID: "role", RoleName: name, Document: func(rg.IDs) (string, error) { return s.policy() }}))
+		client.Policy(iamrole.Policy{ID: "policy", Name: "hypershift", RoleID: "role", RoleName: name, Document: func(rg.IDs) (string, error) { return s.policy() }}),
+	}
 }
 
 // Discover finds the role for its deletion. kept is a role of that name that is not ours.

@@ -82,16 +82,6 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 	return append(nodes, b.privateZoneNodes(LocalZone, localZone(s.Name))...)
 }
 
-// Graph returns the graph of the spec.
-func (c *Cloud) Graph(s Spec) (*rg.Graph, error) {
-	g, err := rg.New(c.Nodes(s)...)
-	if err != nil {
-		return nil, err
-	}
-	g.Prefetch(c.Prefetch()...)
-	return g, nil
-}
-
 // zone returns the zone that matches, with the name that it has in the account of the cluster. In the account of a shared VPC, the same
 // name may belong to another zone; only ids are the same in all accounts.
 func (c *Cloud) zone(ctx context.Context, match func(types.AvailabilityZone) bool) (types.AvailabilityZone, error) {

@@ -85,10 +85,10 @@ type builder struct {
 	name, account *string
 }
 
-// Graph returns the graph of the spec.
-func (c *Cloud) Graph(s Spec) (*rg.Graph, error) {
+// Nodes returns the nodes of the spec.
+func (c *Cloud) Nodes(s Spec) []*rg.Node {
 	b := builder{Cloud: c, Spec: s, name: &s.Name, account: &s.Account}
-	return rg.New(b.bucket(), b.tags(), b.publicAccess(), b.policy())
+	return []*rg.Node{b.bucket(), b.tags(), b.publicAccess(), b.policy()}
 }
 
 // observe returns the tags of the bucket. Another account's bucket of that name is an error.

@@ -99,8 +99,8 @@ func (s Spec) trust(account string) string {
 	})
 }
 
-// Graph returns the graph of the spec in the account of cfg.
-func Graph(cfg aws.Config, s Spec) (*rg.Graph, error) {
+// Nodes returns the nodes of the spec in the account of cfg.
+func Nodes(cfg aws.Config, s Spec) []*rg.Node {
 	client := iamrole.New(cfg, s.Owner())
 	nodes := []*rg.Node{provider(client, s)}
 	role := func(id, name, account, file string, variables map[string]string) {
@@ -114,7 +114,7 @@ func Graph(cfg aws.Config, s Spec) (*rg.Graph, error) {
 	if s.PublicZoneID != "" {
 		role("external-dns", s.externalDNSRole(), externalDNSAccount, iam.ExternalDNS, map[string]string{"PUBLIC_ZONE_ID": s.PublicZoneID})
 	}
-	return rg.New(nodes...)
+	return nodes
 }
 
 // provider is only looked up: it belongs to the management cluster.

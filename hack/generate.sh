@@ -32,8 +32,8 @@ go tool applyconfiguration-gen \
 	--output-pkg "$module/api/applyconfiguration" \
 	"$api"
 
-echo "clientset with its fake, listers, informers"
-rm -rf api/client/{clientset,listers,informers}
+echo "clientset with its fake"
+rm -rf api/client/clientset
 go tool client-gen \
 	--go-header-file "$header" \
 	--input-base "$module/api" \
@@ -42,19 +42,6 @@ go tool client-gen \
 	--clientset-name clientset \
 	--output-dir api/client \
 	--output-pkg "$module/api/client"
-go tool lister-gen \
-	--go-header-file "$header" \
-	--output-dir api/client/listers \
-	--output-pkg "$module/api/client/listers" \
-	"$api"
-go tool informer-gen \
-	--go-header-file "$header" \
-	--versioned-clientset-package "$module/api/client/clientset" \
-	--listers-package "$module/api/client/listers" \
-	--single-directory \
-	--output-dir api/client/informers \
-	--output-pkg "$module/api/client/informers" \
-	"$api"
 
 echo "descriptions of payloads"
 go run ./hack/payload -generate

@@ -1,8 +1,6 @@
 // Package client has typed access to the API for programs that do not use controller-runtime:
 //
 //	clientset        create, get, list, watch, patch, apply, delete; clientset/fake for tests
-//	informers        shared informers, made by a factory
-//	listers          reads from the caches of informers
 //
 // Only this file, README.md and the tests are written by hand. hack/generate.sh writes everything else.
 package client

@@ -17,10 +17,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 )
 
 const (
@@ -128,7 +129,7 @@ const mostRefused = 3
 // rewrite sends an empty patch. A deleted object needs no rewrite.
 func rewrite(ctx context.Context, c client.Client, obj client.Object) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		return c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte("{}")))
+		return c.Patch(ctx, obj, mergepatch.Patch{})
 	})
 	return client.IgnoreNotFound(err)
 }

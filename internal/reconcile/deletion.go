@@ -2,15 +2,15 @@ package reconcile
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 )
 
 // RemoveFinalizer removes the finalizer from obj. An object that is gone has none.
@@ -50,14 +50,8 @@ func patchFinalizers(ctx context.Context, c client.Client, obj client.Object, ch
 	}
 	// Only the list is sent. The rest of the answer is not taken over, because the status of obj may already hold the results of this
 	// reconcile.
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"finalizers":      changed.GetFinalizers(),
-		"resourceVersion": obj.GetResourceVersion(),
-	}})
-	if err != nil {
-		return err
-	}
-	if err := c.Patch(ctx, changed, client.RawPatch(types.MergePatchType, body)); err != nil {
+	patch := mergepatch.Metadata(map[string]any{"finalizers": changed.GetFinalizers(), "resourceVersion": obj.GetResourceVersion()})
+	if err := c.Patch(ctx, changed, patch); err != nil {
 		return fmt.Errorf("%s finalizer %s: %w", doing, finalizer, err)
 	}
 	obj.SetFinalizers(changed.GetFinalizers())

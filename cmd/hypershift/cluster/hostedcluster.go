@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 )
 
 // finalizer keeps the HostedCluster, with the infraID in it, until everything in AWS is deleted. Other command lines use the same one.
@@ -79,11 +78,7 @@ func keep(ctx context.Context, m *management.API, hc *hyperv1.HostedCluster) err
 
 // setFinalizers fails if the object has changed since it was read: a finalizer of the operator must not get lost.
 func setFinalizers(ctx context.Context, m *management.API, hc *hyperv1.HostedCluster, finalizers []string) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers, "resourceVersion": hc.ResourceVersion}})
-	if err != nil {
-		return err
-	}
-	if err := m.Patch(ctx, hc, client.RawPatch(types.MergePatchType, body)); err != nil {
+	if err := m.Patch(ctx, hc, mergepatch.Metadata(map[string]any{"finalizers": finalizers, "resourceVersion": hc.ResourceVersion})); err != nil {
 		return fmt.Errorf("changing the finalizers of HostedCluster %s/%s: %w", hc.Namespace, hc.Name, err)
 	}
 	return nil

@@ -11,18 +11,17 @@ package routerconfig
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -72,16 +71,13 @@ func (r *Reconciler) annotatePods(ctx context.Context, config *corev1.ConfigMap)
 	if err := r.Client.List(ctx, pods, client.InNamespace(config.Namespace), client.MatchingLabels{"app": names.PrivateRouter}); err != nil {
 		return fmt.Errorf("listing the pods of the router: %w", err)
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{annotation: config.ResourceVersion}}})
-	if err != nil {
-		return err
-	}
+	patch := mergepatch.Annotations(map[string]string{annotation: config.ResourceVersion})
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if pod.Annotations[annotation] == config.ResourceVersion || !pod.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if err := r.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Patch(ctx, pod, patch); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("annotating pod %s: %w", pod.Name, err)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -83,8 +83,8 @@ func (c *Resources) removeNodes(ctx context.Context, hosted client.Client, drain
 	for i := range c.nodes {
 		claim := &c.nodes[i]
 		if !drain && claim.GetAnnotations()[karpenterTermination] == "" {
-			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, karpenterTermination, claim.GetCreationTimestamp().UTC().Format(time.RFC3339))
-			if err := hosted.Patch(ctx, claim, client.RawPatch(types.MergePatchType, []byte(patch))); client.IgnoreNotFound(err) != nil {
+			patch := mergepatch.Annotations(map[string]string{karpenterTermination: claim.GetCreationTimestamp().UTC().Format(time.RFC3339)})
+			if err := hosted.Patch(ctx, claim, patch); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("annotating NodeClaim %s: %w", claim.GetName(), err)
 			}
 		}

@@ -2,15 +2,13 @@ package hostedcluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/infraid"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 )
 
 // ensureIdentifiers adds the finalizer and sets clusterID and infraID once, if the user did
@@ -27,14 +25,9 @@ func (r *Reconciler) ensureIdentifiers(ctx context.Context, s *scope) error {
 	if !controllerutil.AddFinalizer(claimed, hyperv1.HostedClusterFinalizer) && len(set) == 0 {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": s.hc.ResourceVersion, "finalizers": claimed.Finalizers},
-		"spec":     set,
-	})
-	if err != nil {
-		return err
-	}
-	if err := r.Client.Patch(ctx, claimed, client.RawPatch(types.MergePatchType, body)); err != nil {
+	patch := mergepatch.Metadata(map[string]any{"resourceVersion": s.hc.ResourceVersion, "finalizers": claimed.Finalizers})
+	patch["spec"] = set
+	if err := r.Client.Patch(ctx, claimed, patch); err != nil {
 		return fmt.Errorf("setting finalizer, clusterID and infraID: %w", err)
 	}
 	s.hc.Finalizers = claimed.Finalizers

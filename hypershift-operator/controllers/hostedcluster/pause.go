@@ -2,15 +2,13 @@ package hostedcluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 )
 
 // notPaused replaces an earlier pause: a field that is omitted in an apply keeps its
@@ -29,11 +27,7 @@ func (r *Reconciler) pauseControlPlane(ctx context.Context, s *scope) error {
 	if s.invalidPause() || s.hcp == nil || ptr.Deref(s.hcp.Spec.PausedUntil, notPaused) == want {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"spec": map[string]any{"pausedUntil": want}})
-	if err != nil {
-		return err
-	}
-	if err := r.Client.Patch(ctx, s.hcp, client.RawPatch(types.MergePatchType, body)); err != nil {
+	if err := r.Client.Patch(ctx, s.hcp, mergepatch.Spec(map[string]any{"pausedUntil": want})); err != nil {
 		return fmt.Errorf("pausing HostedControlPlane %s: %w", s.hcp.Name, err)
 	}
 	return nil

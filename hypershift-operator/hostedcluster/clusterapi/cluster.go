@@ -2,14 +2,12 @@ package clusterapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -19,6 +17,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -159,7 +158,7 @@ func (m Manager) markReady(ctx context.Context, c Cluster) error {
 	if err != nil || cluster.Status.Ready {
 		return client.IgnoreNotFound(err) // the watch reports an object that was just created
 	}
-	ready := client.RawPatch(types.MergePatchType, []byte(`{"status":{"ready":true}}`))
+	ready := mergepatch.Patch{"status": map[string]any{"ready": true}}
 	if err := m.Client.Status().Patch(ctx, cluster, ready); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("setting AWSCluster %s ready: %w", cluster.Name, err)
 	}
@@ -172,11 +171,7 @@ func (m Manager) Pause(ctx context.Context, c Cluster) error {
 	if err != nil || cluster == nil || ptr.Deref(cluster.Spec.Paused, false) == c.Paused {
 		return err
 	}
-	body, err := json.Marshal(map[string]any{"spec": map[string]any{"paused": c.Paused}})
-	if err != nil {
-		return err
-	}
-	if err := m.Client.Patch(ctx, cluster, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+	if err := m.Client.Patch(ctx, cluster, mergepatch.Spec(map[string]any{"paused": c.Paused})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("pausing Cluster %s: %w", cluster.Name, err)
 	}
 	return nil
@@ -239,12 +234,8 @@ func (m Manager) disown(ctx context.Context, hcp *hyperv1.HostedControlPlane, ow
 	if len(kept) == len(hcp.OwnerReferences) {
 		return true, nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": hcp.ResourceVersion, "ownerReferences": kept}})
-	if err != nil {
-		return false, err
-	}
 	changed := hcp.DeepCopy() // other steps use hcp
-	err = m.Client.Patch(ctx, changed, client.RawPatch(types.MergePatchType, body))
+	err = m.Client.Patch(ctx, changed, mergepatch.Metadata(map[string]any{"resourceVersion": hcp.ResourceVersion, "ownerReferences": kept}))
 	if apierrors.IsConflict(err) {
 		return false, nil
 	}

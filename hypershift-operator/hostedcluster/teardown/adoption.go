@@ -17,6 +17,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -188,13 +189,8 @@ func (m *Manager) saveOn(ns *corev1.Namespace, rec record, hc *hyperv1.HostedClu
 		if err != nil || bytes.Equal(before, after) {
 			return err
 		}
-		body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"uid": ns.UID, "annotations": map[string]string{RecordAnnotation: string(after)},
-		}})
-		if err != nil {
-			return err
-		}
-		err = m.Client.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns.Name}}, client.RawPatch(types.MergePatchType, body), client.FieldOwner(names.HypershiftOperator))
+		patch := mergepatch.Metadata(map[string]any{"uid": ns.UID, "annotations": map[string]string{RecordAnnotation: string(after)}})
+		err = m.Client.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns.Name}}, patch, client.FieldOwner(names.HypershiftOperator))
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("recording the deletion of the HostedCluster on namespace %s: %w", ns.Name, err)
 		}

@@ -3,17 +3,15 @@ package teardown
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -121,13 +119,10 @@ func (m *Manager) requestCleanup(ctx context.Context, hcp *hyperv1.HostedControl
 	if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == value && hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == annotationTrue {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+	patch := mergepatch.Annotations(map[string]string{
 		hyperv1.CleanupCloudResourcesAnnotation: value, hyperv1.HostedClusterDeletedAnnotation: annotationTrue,
-	}}})
-	if err != nil {
-		return err
-	}
-	if err := m.Client.Patch(ctx, hcp, client.RawPatch(types.MergePatchType, body)); err != nil {
+	})
+	if err := m.Client.Patch(ctx, hcp, patch); err != nil {
 		return fmt.Errorf("requesting the cleanup from HostedControlPlane %s: %w", hcp.Name, err)
 	}
 	return nil

@@ -4,12 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -119,12 +118,9 @@ func (a Applier) scale(ctx context.Context, s *Spec) error {
 	if current != nil && *current == desired {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": metadata, "spec": map[string]any{"replicas": desired}})
-	if err != nil {
-		return err
-	}
+	patch := mergepatch.Patch{"metadata": metadata, "spec": map[string]any{"replicas": desired}}
 	md := &clusterv1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.NodePool.Name}}
-	if err := a.Client.Patch(ctx, md, client.RawPatch(types.MergePatchType, body)); err != nil {
+	if err := a.Client.Patch(ctx, md, patch); err != nil {
 		return fmt.Errorf("scaling MachineDeployment %s: %w", md.Name, err)
 	}
 	return nil

@@ -2,16 +2,16 @@ package machines
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/types"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 )
 
 // UpdateInPlace applies to existing machines the changes that do not replace them: tags, and the security group of the
@@ -24,12 +24,8 @@ func (a Applier) UpdateInPlace(ctx context.Context, s *Spec) error {
 		if !m.DeletionTimestamp.IsZero() || len(change) == 0 {
 			continue
 		}
-		body, err := json.Marshal(map[string]any{"spec": change})
-		if err != nil {
-			return err
-		}
 		ctrl.LoggerFrom(ctx).Info("Changing tags or security groups", "AWSMachine", m.Name)
-		if err := a.Client.Patch(ctx, m, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+		if err := a.Client.Patch(ctx, m, mergepatch.Spec(change)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("changing AWSMachine %s: %w", m.Name, err)
 		}
 	}

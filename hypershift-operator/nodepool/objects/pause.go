@@ -2,12 +2,12 @@ package objects
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 )
 
 // Pause pauses Cluster API and the cluster autoscaler, and makes no other change. Broken machines are not replaced during a pause.
@@ -49,11 +49,7 @@ func Annotate(ctx context.Context, c client.Client, obj client.Object, annotatio
 	if len(change) == 0 {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": change}})
-	if err != nil {
-		return err
-	}
-	if err := c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, body)); client.IgnoreNotFound(err) != nil {
+	if err := c.Patch(ctx, obj, mergepatch.Annotations(change)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("annotating %T %s: %w", obj, obj.GetName(), err)
 	}
 	return nil

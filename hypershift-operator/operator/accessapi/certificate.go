@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -13,11 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	accessv1alpha1 "github.com/hosted-control-planes/hypershift/api/access/v1alpha1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/operatorcertificate"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
@@ -73,11 +72,7 @@ func (c *servingCertificate) publish(ctx context.Context, authority string) erro
 	if found, _, _ := unstructured.NestedString(service.Object, "spec", "caBundle"); found == authority {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": authority}})
-	if err != nil {
-		return fmt.Errorf("writing the authority of the access API: %w", err)
-	}
-	if err := c.issuer.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := c.issuer.Client.Patch(ctx, service, mergepatch.Spec(map[string]any{"caBundle": authority})); err != nil {
 		return fmt.Errorf("publishing the authority of the access API in APIService %s: %w", apiServiceName, err)
 	}
 	return nil

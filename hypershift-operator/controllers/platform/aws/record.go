@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/ledger"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -89,13 +89,8 @@ func (n namespaceRecord) Write(ctx context.Context) error {
 		return err
 	}
 	// No lock by resource version: all objects of the cluster write the same value. The UID keeps it off a later namespace.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": ns.UID, "annotations": map[string]string{recordAnnotation: string(text)},
-	}})
-	if err != nil {
-		return err
-	}
-	if err := n.r.Client.Patch(ctx, ns, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(names.HypershiftOperator)); err != nil {
+	patch := mergepatch.Metadata(map[string]any{"uid": ns.UID, "annotations": map[string]string{recordAnnotation: string(text)}})
+	if err := n.r.Client.Patch(ctx, ns, patch, client.FieldOwner(names.HypershiftOperator)); err != nil {
 		return fmt.Errorf("recording the owner of endpoint services on namespace %s: %w", ns.Name, err)
 	}
 	return nil

@@ -21,7 +21,7 @@ type API interface {
 // TagsOnCreate returns the tags for the call that creates the resource. Tagging it
 // later would leave a resource without owner if the process dies in between.
 func TagsOnCreate(kind types.ResourceType, tags awsx.Tags) []types.TagSpecification {
-	return []types.TagSpecification{{ResourceType: kind, Tags: list(tags)}}
+	return []types.TagSpecification{{ResourceType: kind, Tags: WireTags(tags)}}
 }
 
 // Tags reads the tags of a resource.
@@ -47,13 +47,14 @@ func EnsureTags(ctx context.Context, api API, id string, desired, current awsx.T
 	if missing == nil {
 		return false, nil
 	}
-	if _, err := api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: list(missing)}); err != nil {
+	if _, err := api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: WireTags(missing)}); err != nil {
 		return false, fmt.Errorf("tagging %s: %w", id, err)
 	}
 	return true, nil
 }
 
-func list(tags awsx.Tags) []types.Tag {
+// WireTags returns tags as EC2 takes them, sorted by key.
+func WireTags(tags awsx.Tags) []types.Tag {
 	var out []types.Tag
 	for _, k := range slices.Sorted(maps.Keys(tags)) {
 		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})

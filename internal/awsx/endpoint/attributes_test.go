@@ -27,7 +27,7 @@ func asDesired() types.VpcEndpoint {
 
 func TestDriftOfEachAttributeIsFound(t *testing.T) {
 	spec := Spec{Subnets: []string{"a1"}, Groups: []string{"sg-1"}, ZoneOf: zoneOf}
-	if change, _ := diff(spec, read(asDesired())); change != nil {
+	if change, _ := diff(spec, Read(asDesired())); change != nil {
 		t.Fatalf("changed without drift: %s", describe(change))
 	}
 	for isSetting, attributes := range map[bool][]attribute{false: connectivity, true: settings} {
@@ -39,12 +39,12 @@ func TestDriftOfEachAttributeIsFound(t *testing.T) {
 				continue
 			}
 			drift(&e)
-			change, setting := diff(spec, read(e))
+			change, setting := diff(spec, Read(e))
 			if change == nil || describe(change) == "" || setting != isSetting {
 				t.Errorf("drift of %s: change %v, setting %v", a.Name, change, setting)
 			}
 			e.SubnetIds = []string{"b1"}
-			if _, setting := diff(spec, read(e)); setting {
+			if _, setting := diff(spec, Read(e)); setting {
 				t.Errorf("%s is repaired before the subnets", a.Name)
 			}
 		}

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -65,7 +63,7 @@ func list(ctx context.Context, api API, owner, vpc string) ([]Endpoint, error) {
 			return nil, fmt.Errorf("listing VPC endpoints of %s: %w", vpc, err)
 		}
 		for _, e := range page.VpcEndpoints {
-			if got := read(e); got.State != Deleted {
+			if got := Read(e); got.State != Deleted {
 				out = append(out, got)
 			}
 		}
@@ -131,21 +129,11 @@ func (m *Manager) create(ctx context.Context, spec Spec) (Endpoint, error) {
 		return Endpoint{}, err
 	}
 	ctrl.LoggerFrom(ctx).Info("Creating VPC endpoint", "service", spec.ServiceName, "vpc", spec.VPC, "subnets", spec.Subnets)
-	out, err := m.api.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{
-		ClientToken:       aws.String(token(spec)),
-		VpcEndpointType:   types.VpcEndpointTypeInterface,
-		ServiceName:       &spec.ServiceName,
-		VpcId:             &spec.VPC,
-		SubnetIds:         spec.Subnets,
-		SecurityGroupIds:  spec.Groups,
-		TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeVpcEndpoint, spec.Tags),
-	})
+	got, err := Create(ctx, m.api, spec, token(spec))
 	if err != nil {
 		m.Invalidate(0)
 		return Endpoint{}, fmt.Errorf("creating VPC endpoint to %s: %w", spec.ServiceName, err)
 	}
-	got := read(*out.VpcEndpoint)
-	got.Tags = spec.Tags // the answer may not have them
 	if got.State.Leaving() {
 		// The token belongs to an earlier endpoint, which was deleted. Recording
 		// its id gives the next attempt another token.
@@ -208,14 +196,10 @@ func (m *Manager) Delete(ctx context.Context, role, recorded string) (remaining 
 	return remaining, nil
 }
 
-// delete starts to delete one endpoint. EC2 answers with success even if it
-// refuses: the refusal is in the answer.
+// delete starts to delete one endpoint.
 func (m *Manager) delete(ctx context.Context, e Endpoint) error {
 	ctrl.LoggerFrom(ctx).Info("Deleting VPC endpoint", "endpoint", e.ID)
-	out, err := m.api.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{e.ID}})
-	if err == nil {
-		err = ec2util.Refusal("DeleteVpcEndpoints", out.Unsuccessful)
-	}
+	err := Delete(ctx, m.api, e.ID)
 	if awsx.IsNotFound(err) || awsx.IsDenied(err) && m.isGone(ctx, e.ID) {
 		m.cached.Remove(e.ID)
 		return nil
@@ -249,7 +233,7 @@ func (m *Manager) OfAnother(ctx context.Context, id string) (bool, error) {
 		return false, fmt.Errorf("describing VPC endpoint %s: %w", id, err)
 	}
 	for _, e := range out.VpcEndpoints {
-		got := read(e)
+		got := Read(e)
 		if !got.State.Leaving() && got.Tags[awsx.OwnerTag] != m.owner {
 			return true, nil
 		}

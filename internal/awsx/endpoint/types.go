@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,10 +13,15 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 )
 
-// API is the part of EC2 that this package calls.
+// API is the part of EC2 that a Manager calls.
 type API interface {
 	ec2util.Retagger
+	Writer
 	DescribeVpcEndpoints(context.Context, *ec2.DescribeVpcEndpointsInput, ...func(*ec2.Options)) (*ec2.DescribeVpcEndpointsOutput, error)
+}
+
+// Writer contains the calls that write endpoints.
+type Writer interface {
 	CreateVpcEndpoint(context.Context, *ec2.CreateVpcEndpointInput, ...func(*ec2.Options)) (*ec2.CreateVpcEndpointOutput, error)
 	ModifyVpcEndpoint(context.Context, *ec2.ModifyVpcEndpointInput, ...func(*ec2.Options)) (*ec2.ModifyVpcEndpointOutput, error)
 	DeleteVpcEndpoints(context.Context, *ec2.DeleteVpcEndpointsInput, ...func(*ec2.Options)) (*ec2.DeleteVpcEndpointsOutput, error)
@@ -30,6 +36,8 @@ type Spec struct {
 	Subnets     []string // at most one in each zone
 	Groups      []string
 	Tags        awsx.Tags
+	// RouteTables make the endpoint a gateway endpoint: it has neither subnets nor groups.
+	RouteTables []string `json:",omitempty"`
 
 	// StaleTags are keys of tags that it may have and should not.
 	StaleTags []string `json:"-"`
@@ -52,6 +60,8 @@ type Endpoint struct {
 	Subnets []string
 	Groups  []string
 	Tags    awsx.Tags
+	// RouteTables are those of a gateway endpoint, sorted.
+	RouteTables []string
 	// Policy is the policy document, PrivateDNS whether the service's private name
 	// resolves to the endpoint.
 	Policy        string
@@ -83,7 +93,8 @@ func (s State) Leaving() bool { return s == Deleting || s == Deleted }
 // replaced.
 func (s State) Dead() bool { return s == Rejected || s == Failed || s == Expired }
 
-func read(e types.VpcEndpoint) Endpoint {
+// Read returns the endpoint that EC2 has described.
+func Read(e types.VpcEndpoint) Endpoint {
 	out := Endpoint{
 		ID:          aws.ToString(e.VpcEndpointId),
 		VPC:         aws.ToString(e.VpcId),
@@ -91,6 +102,7 @@ func read(e types.VpcEndpoint) Endpoint {
 		State:       State(strings.ToLower(string(e.State))),
 		Subnets:     e.SubnetIds,
 		Tags:        ec2util.Tags(e.Tags),
+		RouteTables: slices.Sorted(slices.Values(e.RouteTableIds)),
 
 		Policy:        aws.ToString(e.PolicyDocument),
 		PrivateDNS:    aws.ToBool(e.PrivateDnsEnabled),

@@ -76,7 +76,7 @@ func (m *Manager) Ensure(ctx context.Context, desired []Record, taken OfAnother)
 func at(current []Set, r Record) (wrong []Set, exists bool) {
 	for _, s := range current {
 		switch {
-		case s.Name != canonical(r.Name):
+		case s.Name != Canonical(r.Name):
 		case s.is(r):
 			exists = true
 		default:
@@ -111,7 +111,7 @@ func (m *Manager) Delete(ctx context.Context, names []string, taken OfAnother) e
 	}
 	var changes []types.Change
 	for _, s := range current {
-		if !slices.ContainsFunc(names, func(n string) bool { return canonical(n) == s.Name }) {
+		if !slices.ContainsFunc(names, func(n string) bool { return Canonical(n) == s.Name }) {
 			continue
 		}
 		others, err := othersTarget(ctx, s, taken)

@@ -13,7 +13,7 @@ import (
 
 // API is the part of Route53 that this package calls.
 type API interface {
-	ListHostedZonesByVPC(context.Context, *route53.ListHostedZonesByVPCInput, ...func(*route53.Options)) (*route53.ListHostedZonesByVPCOutput, error)
+	ZoneLister
 	GetHostedZone(context.Context, *route53.GetHostedZoneInput, ...func(*route53.Options)) (*route53.GetHostedZoneOutput, error)
 	ListResourceRecordSets(context.Context, *route53.ListResourceRecordSetsInput, ...func(*route53.Options)) (*route53.ListResourceRecordSetsOutput, error)
 	ChangeResourceRecordSets(context.Context, *route53.ChangeResourceRecordSetsInput, ...func(*route53.Options)) (*route53.ChangeResourceRecordSetsOutput, error)
@@ -47,7 +47,7 @@ func (r Record) wire() types.ResourceRecordSet {
 
 // is reports whether s equals the set that is written for r.
 func (s Set) is(r Record) bool {
-	return s.plain() && aws.ToInt64(s.wire.TTL) == ttl && slices.Equal(s.Targets, []string{canonical(r.Target)})
+	return s.plain() && aws.ToInt64(s.wire.TTL) == ttl && slices.Equal(s.Targets, []string{Canonical(r.Target)})
 }
 
 // plain is true if an upsert of a CNAME replaces the set, and neither adds a second
@@ -60,19 +60,19 @@ func (s Set) key() string {
 }
 
 func read(wire types.ResourceRecordSet) Set {
-	s := Set{Name: canonical(aws.ToString(wire.Name)), wire: wire}
+	s := Set{Name: Canonical(aws.ToString(wire.Name)), wire: wire}
 	if wire.Type != types.RRTypeCname {
 		return s
 	}
 	for _, r := range wire.ResourceRecords {
-		s.Targets = append(s.Targets, canonical(aws.ToString(r.Value)))
+		s.Targets = append(s.Targets, Canonical(aws.ToString(r.Value)))
 	}
 	return s
 }
 
-// canonical writes a name in one way: Route53 ends it with a dot and writes an
+// Canonical writes a name in one way: Route53 ends it with a dot and writes an
 // asterisk as an octal escape.
-func canonical(name string) string {
+func Canonical(name string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.ReplaceAll(name, `\052`, "*"), "."))
 }
 

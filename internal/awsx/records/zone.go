@@ -39,25 +39,44 @@ func zoneError(p ZoneProblem, format string, args ...any) error {
 // Where is the VPC that has to resolve the records.
 type Where struct{ Zone, VPC, Region string }
 
-// Find returns the id of the private zone of that name that the VPC resolves.
-// The name alone would not do: an account can have many zones of one name.
-func Find(ctx context.Context, api API, w Where) (string, error) {
-	var found []string
-	in := &route53.ListHostedZonesByVPCInput{VPCId: &w.VPC, VPCRegion: types.VPCRegion(w.Region)}
+// Zone is a private hosted zone. Its name is canonical.
+type Zone struct{ ID, Name string }
+
+// ZoneLister lists the zones of a VPC.
+type ZoneLister interface {
+	ListHostedZonesByVPC(context.Context, *route53.ListHostedZonesByVPCInput, ...func(*route53.Options)) (*route53.ListHostedZonesByVPCOutput, error)
+}
+
+// ZonesOf returns the private zones that a VPC resolves, of all accounts.
+func ZonesOf(ctx context.Context, api ZoneLister, vpc, region string) (all []Zone, _ error) {
+	in := &route53.ListHostedZonesByVPCInput{VPCId: &vpc, VPCRegion: types.VPCRegion(region)}
 	for {
 		out, err := api.ListHostedZonesByVPC(ctx, in)
 		if err != nil {
-			return "", fmt.Errorf("listing hosted zones of %s: %w", w.VPC, err)
+			return nil, fmt.Errorf("listing hosted zones of %s: %w", vpc, err)
 		}
 		for _, z := range out.HostedZoneSummaries {
-			if canonical(aws.ToString(z.Name)) == canonical(w.Zone) {
-				found = append(found, id(z.HostedZoneId))
-			}
+			all = append(all, Zone{ID: ZoneID(z.HostedZoneId), Name: Canonical(aws.ToString(z.Name))})
 		}
 		if aws.ToString(out.NextToken) == "" {
-			break
+			return all, nil
 		}
 		in.NextToken = out.NextToken
+	}
+}
+
+// Find returns the id of the private zone of that name that the VPC resolves.
+// The name alone would not do: an account can have many zones of one name.
+func Find(ctx context.Context, api API, w Where) (string, error) {
+	zones, err := ZonesOf(ctx, api, w.VPC, w.Region)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, z := range zones {
+		if z.Name == Canonical(w.Zone) {
+			found = append(found, z.ID)
+		}
 	}
 	slices.Sort(found)
 	switch len(found) {
@@ -79,11 +98,11 @@ func Given(ctx context.Context, api API, zoneID string, w Where) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("reading hosted zone %s: %w", zoneID, err)
 	}
-	name := canonical(aws.ToString(out.HostedZone.Name))
+	name := Canonical(aws.ToString(out.HostedZone.Name))
 	private := out.HostedZone.Config != nil && out.HostedZone.Config.PrivateZone
 	resolves := slices.ContainsFunc(out.VPCs, func(v types.VPC) bool { return aws.ToString(v.VPCId) == w.VPC })
 	switch {
-	case name != canonical(w.Zone):
+	case name != Canonical(w.Zone):
 		return "", zoneError(ZoneUnusable, "hosted zone %s is %s; it has to be %s", zoneID, name, w.Zone)
 	case !private:
 		return "", zoneError(ZoneUnusable, "hosted zone %s is public; the records belong into a private one", zoneID)
@@ -93,5 +112,5 @@ func Given(ctx context.Context, api API, zoneID string, w Where) (string, error)
 	return zoneID, nil
 }
 
-// id is the id of a zone without the path that some calls put before it.
-func id(s *string) string { return strings.TrimPrefix(aws.ToString(s), "/hostedzone/") }
+// ZoneID is the id of a zone without the path that some calls put before it.
+func ZoneID(s *string) string { return strings.TrimPrefix(aws.ToString(s), "/hostedzone/") }

@@ -3,8 +3,6 @@ package infra
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -16,6 +14,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/machine"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/zone"
@@ -54,7 +54,7 @@ type Cloud struct {
 	addresses awsgraph.Listing[types.Address]
 	nats      awsgraph.Listing[types.NatGateway]
 	tables    awsgraph.Listing[types.RouteTable]
-	endpoints awsgraph.Listing[types.VpcEndpoint]
+	endpoints awsgraph.Listing[endpoint.Endpoint]
 }
 
 // NewCloud returns the account of cfg for the cluster of the owner.
@@ -137,13 +137,15 @@ func NewCloud(cfg aws.Config, owner awsgraph.Owner) *Cloud {
 	c.tables.Load = func(ctx context.Context) (all []types.RouteTable, err error) {
 		return c.routeTables(ctx, owned)
 	}
-	c.endpoints.Load = func(ctx context.Context) (all []types.VpcEndpoint, err error) {
+	c.endpoints.Load = func(ctx context.Context) (all []endpoint.Endpoint, err error) {
 		for pages := ec2.NewDescribeVpcEndpointsPaginator(c.ec2, &ec2.DescribeVpcEndpointsInput{Filters: owned}); pages.HasMorePages(); {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("listing VPC endpoints: %w", err)
 			}
-			all = append(all, page.VpcEndpoints...)
+			for _, e := range page.VpcEndpoints {
+				all = append(all, endpoint.Read(e))
+			}
 		}
 		return all, nil
 	}
@@ -218,26 +220,6 @@ func filter(name string, values ...string) types.Filter {
 	return types.Filter{Name: aws.String(name), Values: values}
 }
 
-func tagsOf(list []types.Tag) awsx.Tags {
-	tags := awsx.Tags{}
-	for _, t := range list {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tags
-}
-
-func wireTags(tags awsx.Tags) []types.Tag {
-	var list []types.Tag
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		list = append(list, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
-	}
-	return list
-}
-
-func specification(kind types.ResourceType, tags awsx.Tags) []types.TagSpecification {
-	return []types.TagSpecification{{ResourceType: kind, Tags: wireTags(tags)}}
-}
-
 func zoneTags(list []route53types.Tag) awsx.Tags {
 	tags := awsx.Tags{}
 	for _, t := range list {
@@ -252,9 +234,9 @@ func (c *Cloud) updateTags(ctx context.Context, u resourcegraph.Update) error {
 	if len(tags) == 0 {
 		return nil
 	}
-	_, err := c.ec2Writer.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{u.Observed.ID}, Tags: wireTags(tags)})
+	_, err := c.ec2Writer.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{u.Observed.ID}, Tags: ec2util.WireTags(tags)})
 	return err
 }
 
 // named matches a resource by its name tag. All lists have only resources with the ownership tag.
-func named(tags []types.Tag, name string) bool { return tagsOf(tags)[awsx.NameTag] == name }
+func named(tags []types.Tag, name string) bool { return ec2util.Tags(tags)[awsx.NameTag] == name }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 )
 
 func (c *Cloud) discoverInstances(ctx context.Context) (all []found, _ []Remaining, _ error) {
@@ -22,7 +23,7 @@ func (c *Cloud) discoverInstances(ctx context.Context) (all []found, _ []Remaini
 		for _, r := range page.Reservations {
 			for _, i := range r.Instances {
 				id := aws.ToString(i.InstanceId)
-				all = append(all, found{kind: "instance", id: id, name: tagsOf(i.Tags)[awsx.NameTag],
+				all = append(all, found{kind: "instance", id: id, name: ec2util.Tags(i.Tags)[awsx.NameTag],
 					delete: func(ctx context.Context) error {
 						_, err := c.ec2Writer.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
 						return err
@@ -115,7 +116,7 @@ func (c *Cloud) discoverInterfaces(ctx context.Context, vpcs []string) (_ []foun
 			if i.InterfaceType != types.NetworkInterfaceTypeInterface || aws.ToBool(i.RequesterManaged) || i.Attachment != nil && i.Attachment.InstanceId != nil {
 				continue
 			}
-			if c.owner.Owns(tagsOf(i.TagSet)) || strings.HasPrefix(aws.ToString(i.Description), "ELB ") {
+			if c.owner.Owns(ec2util.Tags(i.TagSet)) || strings.HasPrefix(aws.ToString(i.Description), "ELB ") {
 				continue
 			}
 			rest = append(rest, Remaining{"Network interface", aws.ToString(i.NetworkInterfaceId),

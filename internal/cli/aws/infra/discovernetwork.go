@@ -3,7 +3,6 @@ package infra
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 )
 
 // discoverNetwork finds the network resources with the tag of the cluster.
@@ -35,7 +35,7 @@ func (c *Cloud) discoverVPCs(ctx context.Context) (all []found, _ error) {
 	}
 	for _, v := range vpcs {
 		id := aws.ToString(v.VpcId)
-		all = append(all, found{kind: "vpc", id: id, name: tagsOf(v.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+		all = append(all, found{kind: "vpc", id: id, name: ec2util.Tags(v.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
 			_, err := c.ec2Writer.DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: aws.String(id)})
 			return err
 		}})
@@ -64,7 +64,7 @@ func (c *Cloud) discoverGateways(ctx context.Context) (all []found, _ error) {
 		return nil, err
 	}
 	for _, g := range gateways {
-		all = append(all, found{kind: "internet-gateway", id: aws.ToString(g.InternetGatewayId), name: tagsOf(g.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+		all = append(all, found{kind: "internet-gateway", id: aws.ToString(g.InternetGatewayId), name: ec2util.Tags(g.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
 			for _, a := range g.Attachments {
 				_, err := c.ec2Writer.DetachInternetGateway(ctx, &ec2.DetachInternetGatewayInput{InternetGatewayId: g.InternetGatewayId, VpcId: a.VpcId})
 				if err != nil && !awsx.IsNotFound(err) && awsx.Code(err) != "Gateway.NotAttached" {
@@ -84,7 +84,7 @@ func (c *Cloud) discoverSubnets(ctx context.Context) (all []found, _ error) {
 		return nil, err
 	}
 	for _, s := range subnets {
-		all = append(all, found{kind: "subnet", id: aws.ToString(s.SubnetId), name: tagsOf(s.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+		all = append(all, found{kind: "subnet", id: aws.ToString(s.SubnetId), name: ec2util.Tags(s.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
 			_, err := c.ec2Writer.DeleteSubnet(ctx, &ec2.DeleteSubnetInput{SubnetId: s.SubnetId})
 			return err
 		}})
@@ -98,7 +98,7 @@ func (c *Cloud) discoverAddresses(ctx context.Context) (all []found, _ error) {
 		return nil, err
 	}
 	for _, a := range addresses {
-		all = append(all, found{kind: "address", id: aws.ToString(a.AllocationId), name: tagsOf(a.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+		all = append(all, found{kind: "address", id: aws.ToString(a.AllocationId), name: ec2util.Tags(a.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
 			_, err := c.ec2Writer.ReleaseAddress(ctx, &ec2.ReleaseAddressInput{AllocationId: a.AllocationId})
 			return err
 		}})
@@ -116,7 +116,7 @@ func (c *Cloud) discoverNATGateways(ctx context.Context) (all []found, _ error) 
 			continue
 		}
 		id := natID(n)
-		all = append(all, found{kind: "nat-gateway", id: id, name: tagsOf(n.Tags)[awsx.NameTag],
+		all = append(all, found{kind: "nat-gateway", id: id, name: ec2util.Tags(n.Tags)[awsx.NameTag],
 			delete: func(ctx context.Context) error {
 				_, err := c.ec2Writer.DeleteNatGateway(ctx, &ec2.DeleteNatGatewayInput{NatGatewayId: aws.String(id)})
 				return err
@@ -138,7 +138,7 @@ func (c *Cloud) discoverRouteTables(ctx context.Context) (all []found, _ error) 
 		return nil, err
 	}
 	for _, t := range tables {
-		all = append(all, found{kind: "route-table", id: tableID(t), name: tagsOf(t.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
+		all = append(all, found{kind: "route-table", id: tableID(t), name: ec2util.Tags(t.Tags)[awsx.NameTag], delete: func(ctx context.Context) error {
 			return c.deleteTable(ctx, aws.ToString(t.VpcId), tableID(t))
 		}})
 	}
@@ -151,23 +151,14 @@ func (c *Cloud) discoverEndpoints(ctx context.Context) (all []found, _ error) {
 		return nil, err
 	}
 	for _, e := range endpoints {
-		if state := strings.ToLower(string(e.State)); state == "deleted" {
+		if e.State == endpoint.Deleted {
 			continue
 		}
-		id := endpointID(e)
-		all = append(all, found{kind: "endpoint", id: id, name: aws.ToString(e.ServiceName),
-			delete: func(ctx context.Context) error {
-				answer, err := c.ec2Writer.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{id}})
-				if err != nil {
-					return err
-				}
-				return ec2util.Refusal("DeleteVpcEndpoints", answer.Unsuccessful)
-			},
+		all = append(all, found{kind: "endpoint", id: e.ID, name: e.ServiceName,
+			delete: func(ctx context.Context) error { return endpoint.Delete(ctx, c.ec2Writer, e.ID) },
 			gone: func(ctx context.Context) (bool, error) {
 				now, err := c.endpoints.Get(ctx, true)
-				return !slices.ContainsFunc(now, func(e types.VpcEndpoint) bool {
-					return endpointID(e) == id && strings.ToLower(string(e.State)) != "deleted"
-				}), err
+				return !slices.ContainsFunc(now, func(other endpoint.Endpoint) bool { return other.ID == e.ID && other.State != endpoint.Deleted }), err
 			},
 		})
 	}
@@ -201,7 +192,7 @@ func (c *Cloud) deleteTable(ctx context.Context, vpc, id string) error {
 		for _, a := range t.Associations {
 			switch {
 			case aws.ToBool(a.Main):
-				i := slices.IndexFunc(tables, func(t types.RouteTable) bool { return !c.owner.Owns(tagsOf(t.Tags)) })
+				i := slices.IndexFunc(tables, func(t types.RouteTable) bool { return !c.owner.Owns(ec2util.Tags(t.Tags)) })
 				if i < 0 {
 					return nil // it disappears with the VPC
 				}

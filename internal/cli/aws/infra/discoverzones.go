@@ -10,18 +10,19 @@ import (
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 )
 
 // discoverZones finds private zones of the VPCs, and zones with one of the names.
 func (c *Cloud) discoverZones(ctx context.Context, vpcs, named []string) (all []found, _ []Remaining, _ error) {
 	ids := map[string]bool{}
 	for _, vpc := range vpcs {
-		zones, err := c.zonesOfVPC(ctx, vpc)
+		zones, err := records.ZonesOf(ctx, c.dns, vpc, c.region)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, z := range zones {
-			ids[zoneID(z.HostedZoneId)] = true
+			ids[z.ID] = true
 		}
 	}
 	for _, name := range named {
@@ -31,7 +32,7 @@ func (c *Cloud) discoverZones(ctx context.Context, vpcs, named []string) (all []
 		}
 		for _, z := range zones {
 			if z.Config != nil && z.Config.PrivateZone {
-				ids[zoneID(z.Id)] = true
+				ids[records.ZoneID(z.Id)] = true
 			}
 		}
 	}
@@ -44,7 +45,7 @@ func (c *Cloud) discoverZones(ctx context.Context, vpcs, named []string) (all []
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading hosted zone %s: %w", id, err)
 		}
-		name := dnsName(aws.ToString(zone.HostedZone.Name))
+		name := records.Canonical(aws.ToString(zone.HostedZone.Name))
 		owned, err := c.ownsZone(ctx, zone.HostedZone)
 		switch {
 		case err != nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
@@ -100,7 +101,7 @@ func (b builder) vpc() *rg.Node {
 	name := b.InfraID + "-vpc"
 	tags := b.owner.All(name, nil)
 	observed := func(v types.Vpc) rg.Observed {
-		o := rg.Observed{ID: aws.ToString(v.VpcId), Attributes: awsgraph.WithTags(rg.Attributes{"cidr": aws.ToString(v.CidrBlock)}, tagsOf(v.Tags))}
+		o := rg.Observed{ID: aws.ToString(v.VpcId), Attributes: awsgraph.WithTags(rg.Attributes{"cidr": aws.ToString(v.CidrBlock)}, ec2util.Tags(v.Tags))}
 		if v.State == types.VpcStatePending {
 			o.Pending = "state pending"
 		}
@@ -121,7 +122,7 @@ func (b builder) vpc() *rg.Node {
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 			created, err := b.ec2Writer.CreateVpc(ctx, &ec2.CreateVpcInput{
-				CidrBlock: aws.String(b.VPCCIDR.String()), TagSpecifications: specification(types.ResourceTypeVpc, tags),
+				CidrBlock: aws.String(b.VPCCIDR.String()), TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeVpc, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
@@ -203,7 +204,7 @@ func (b builder) dhcpOptions() *rg.Node {
 				}
 				attributes[aws.ToString(c.Key)] = strings.Join(values, ",")
 			}
-			return rg.Observed{ID: aws.ToString(d.DhcpOptionsId), Attributes: awsgraph.WithTags(attributes, tagsOf(d.Tags))}, nil
+			return rg.Observed{ID: aws.ToString(d.DhcpOptionsId), Attributes: awsgraph.WithTags(attributes, ec2util.Tags(d.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 			created, err := b.ec2Writer.CreateDhcpOptions(ctx, &ec2.CreateDhcpOptionsInput{
@@ -211,7 +212,7 @@ func (b builder) dhcpOptions() *rg.Node {
 					{Key: aws.String("domain-name"), Values: []string{b.dhcpDomain()}},
 					{Key: aws.String("domain-name-servers"), Values: []string{"AmazonProvidedDNS"}},
 				},
-				TagSpecifications: specification(types.ResourceTypeDhcpOptions, tags),
+				TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeDhcpOptions, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
@@ -255,10 +256,10 @@ func (b builder) internetGateway() *rg.Node {
 			if err != nil || !ok {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: aws.ToString(g.InternetGatewayId), Attributes: awsgraph.WithTags(nil, tagsOf(g.Tags))}, nil
+			return rg.Observed{ID: aws.ToString(g.InternetGatewayId), Attributes: awsgraph.WithTags(nil, ec2util.Tags(g.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			created, err := b.ec2Writer.CreateInternetGateway(ctx, &ec2.CreateInternetGatewayInput{TagSpecifications: specification(types.ResourceTypeInternetGateway, tags)})
+			created, err := b.ec2Writer.CreateInternetGateway(ctx, &ec2.CreateInternetGatewayInput{TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeInternetGateway, tags)})
 			if err != nil {
 				return rg.Observed{}, err
 			}
@@ -334,7 +335,7 @@ func (b builder) subnetNode(i int, zone string, private bool) *rg.Node {
 			}
 			return rg.Observed{ID: aws.ToString(s.SubnetId), Attributes: awsgraph.WithTags(rg.Attributes{
 				"cidr": aws.ToString(s.CidrBlock), "zone": aws.ToString(in.ZoneName), "vpc": aws.ToString(s.VpcId),
-			}, tagsOf(s.Tags))}, nil
+			}, ec2util.Tags(s.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 			in, err := b.zone(ctx, func(z types.AvailabilityZone) bool { return aws.ToString(z.ZoneName) == zone })
@@ -346,7 +347,7 @@ func (b builder) subnetNode(i int, zone string, private bool) *rg.Node {
 			}
 			created, err := b.ec2Writer.CreateSubnet(ctx, &ec2.CreateSubnetInput{
 				VpcId: aws.String(c.IDs(VPC)), CidrBlock: aws.String(cidr), AvailabilityZoneId: in.ZoneId,
-				TagSpecifications: specification(types.ResourceTypeSubnet, tags),
+				TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeSubnet, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err

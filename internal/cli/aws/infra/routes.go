@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/endpoint"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
@@ -36,10 +38,10 @@ func (b builder) address(zone string) *rg.Node {
 			if !ok {
 				return rg.Observed{}, nil
 			}
-			return rg.Observed{ID: aws.ToString(a.AllocationId), Attributes: awsgraph.WithTags(nil, tagsOf(a.Tags))}, nil
+			return rg.Observed{ID: aws.ToString(a.AllocationId), Attributes: awsgraph.WithTags(nil, ec2util.Tags(a.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			created, err := b.ec2Writer.AllocateAddress(ctx, &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc, TagSpecifications: specification(types.ResourceTypeElasticIp, tags)})
+			created, err := b.ec2Writer.AllocateAddress(ctx, &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc, TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeElasticIp, tags)})
 			if err != nil {
 				return rg.Observed{}, err
 			}
@@ -81,7 +83,7 @@ func (b builder) natGateway(zone string) *rg.Node {
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 			created, err := b.ec2Writer.CreateNatGateway(ctx, &ec2.CreateNatGatewayInput{
 				SubnetId: aws.String(c.IDs(publicSubnet(zone))), AllocationId: aws.String(c.IDs("address/" + zone)),
-				ClientToken: aws.String(c.Token), TagSpecifications: specification(types.ResourceTypeNatgateway, tags),
+				ClientToken: aws.String(c.Token), TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeNatgateway, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
@@ -106,7 +108,7 @@ func observedNAT(n types.NatGateway) rg.Observed {
 			attributes["address"] = aws.ToString(a.AllocationId)
 		}
 	}
-	o.Attributes = awsgraph.WithTags(attributes, tagsOf(n.Tags))
+	o.Attributes = awsgraph.WithTags(attributes, ec2util.Tags(n.Tags))
 	if n.State == types.NatGatewayStatePending {
 		o.Pending = "state pending"
 	}
@@ -130,11 +132,11 @@ func (b builder) table(id, name string) *rg.Node {
 			if !ok {
 				return rg.Observed{}, nil
 			}
-			return rg.Observed{ID: tableID(t), Attributes: awsgraph.WithTags(rg.Attributes{"vpc": aws.ToString(t.VpcId)}, tagsOf(t.Tags))}, nil
+			return rg.Observed{ID: tableID(t), Attributes: awsgraph.WithTags(rg.Attributes{"vpc": aws.ToString(t.VpcId)}, ec2util.Tags(t.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 			created, err := b.ec2Writer.CreateRouteTable(ctx, &ec2.CreateRouteTableInput{
-				VpcId: aws.String(c.IDs(VPC)), ClientToken: aws.String(c.Token), TagSpecifications: specification(types.ResourceTypeRouteTable, tags),
+				VpcId: aws.String(c.IDs(VPC)), ClientToken: aws.String(c.Token), TagSpecifications: ec2util.TagsOnCreate(types.ResourceTypeRouteTable, tags),
 			})
 			if err != nil {
 				return rg.Observed{}, err
@@ -305,57 +307,34 @@ func (b builder) s3Endpoint() *rg.Node {
 		slices.Sort(found)
 		return found
 	}
-	find := func(ctx context.Context, l rg.Lookup) (types.VpcEndpoint, bool, error) {
-		list, err := b.endpoints.Get(ctx, l.Fresh)
-		if err != nil {
-			return types.VpcEndpoint{}, false, err
-		}
-		e, ok := awsgraph.Pick(list, l.ID, endpointID, func(e types.VpcEndpoint) bool {
-			return aws.ToString(e.ServiceName) == service && !leaving(e)
-		})
-		return e, ok, nil
-	}
 	return &rg.Node{
 		ID: "s3-endpoint", Kind: "Gateway endpoint", ReadsAlone: true, Name: service, DependsOn: append([]string{VPC}, tables...), Repeatable: true,
 		Desired: func(ids rg.IDs) rg.Attributes {
-			return awsgraph.WithTags(rg.Attributes{"vpc": ids(VPC), "route-tables": strings.Join(all(ids), ",")}, tags)
+			return awsgraph.WithTags(rg.Attributes{"vpc": ids(VPC), routeTables: strings.Join(all(ids), ",")}, tags)
 		},
 		Immutable: []string{"vpc"},
 		Read: func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
-			e, ok, err := find(ctx, l)
-			if err != nil || !ok {
-				return rg.Observed{}, err
-			}
-			found := slices.Sorted(slices.Values(e.RouteTableIds))
-			return rg.Observed{ID: endpointID(e), Attributes: awsgraph.WithTags(rg.Attributes{
-				"vpc": aws.ToString(e.VpcId), "route-tables": strings.Join(found, ","),
-			}, tagsOf(e.Tags))}, nil
-		},
-		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
-			created, err := b.ec2Writer.CreateVpcEndpoint(ctx, &ec2.CreateVpcEndpointInput{
-				VpcId: aws.String(c.IDs(VPC)), ServiceName: aws.String(service), VpcEndpointType: types.VpcEndpointTypeGateway,
-				RouteTableIds: all(c.IDs), ClientToken: aws.String(c.Token), TagSpecifications: specification(types.ResourceTypeVpcEndpoint, tags),
-			})
+			list, err := b.endpoints.Get(ctx, l.Fresh)
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: endpointID(*created.VpcEndpoint)}, nil
+			e, ok := awsgraph.Pick(list, l.ID, endpointID, func(e endpoint.Endpoint) bool { return e.ServiceName == service && !e.State.Leaving() })
+			if !ok {
+				return rg.Observed{}, nil
+			}
+			return rg.Observed{ID: e.ID, Attributes: awsgraph.WithTags(rg.Attributes{"vpc": e.VPC, routeTables: strings.Join(e.RouteTables, ",")}, e.Tags)}, nil
+		},
+		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
+			created, err := endpoint.Create(ctx, b.ec2Writer, endpoint.Spec{VPC: c.IDs(VPC), ServiceName: service, RouteTables: all(c.IDs), Tags: tags}, c.Token)
+			return rg.Observed{ID: created.ID}, err
 		},
 		Update: func(ctx context.Context, u rg.Update) error {
-			if awsgraph.Changed(u.Changes, "route-tables") {
-				current := strings.Split(u.Observed.Attributes["route-tables"], ",")
-				in := &ec2.ModifyVpcEndpointInput{VpcEndpointId: aws.String(u.Observed.ID)}
-				for _, t := range all(u.IDs) {
-					if !slices.Contains(current, t) {
-						in.AddRouteTableIds = append(in.AddRouteTableIds, t)
-					}
+			if awsgraph.Changed(u.Changes, routeTables) {
+				got := endpoint.Endpoint{ID: u.Observed.ID}
+				if current := u.Observed.Attributes[routeTables]; current != "" {
+					got.RouteTables = strings.Split(current, ",")
 				}
-				for _, t := range current {
-					if t != "" && !slices.Contains(all(u.IDs), t) {
-						in.RemoveRouteTableIds = append(in.RemoveRouteTableIds, t)
-					}
-				}
-				if _, err := b.ec2Writer.ModifyVpcEndpoint(ctx, in); err != nil {
+				if err := endpoint.SetRouteTables(ctx, b.ec2Writer, got, all(u.IDs)); err != nil {
 					return err
 				}
 			}
@@ -364,10 +343,7 @@ func (b builder) s3Endpoint() *rg.Node {
 	}
 }
 
-func endpointID(e types.VpcEndpoint) string { return aws.ToString(e.VpcEndpointId) }
+// routeTables is the attribute with the route tables of a gateway endpoint.
+const routeTables = "route-tables"
 
-// leaving is true for an endpoint that is being deleted. The case of its state differs between answers of AWS.
-func leaving(e types.VpcEndpoint) bool {
-	state := strings.ToLower(string(e.State))
-	return state == "deleting" || state == "deleted"
-}
+func endpointID(e endpoint.Endpoint) string { return e.ID }

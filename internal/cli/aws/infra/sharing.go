@@ -14,6 +14,7 @@ import (
 	ramtypes "github.com/aws/aws-sdk-go-v2/service/ram/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/ec2util"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
@@ -250,7 +251,7 @@ func (b builder) sharedSubnet(subnet, name string, tags awsx.Tags) *rg.Node {
 			if err != nil || !visible {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: id, Attributes: awsgraph.WithTags(nil, tagsOf(s.Tags))}, nil
+			return rg.Observed{ID: id, Attributes: awsgraph.WithTags(nil, ec2util.Tags(s.Tags))}, nil
 		},
 		Create: func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 			id := c.IDs(subnet)
@@ -260,7 +261,7 @@ func (b builder) sharedSubnet(subnet, name string, tags awsx.Tags) *rg.Node {
 				}
 				return rg.Observed{}, err
 			}
-			_, err := b.cluster.ec2Writer.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: wireTags(tags)})
+			_, err := b.cluster.ec2Writer.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: ec2util.WireTags(tags)})
 			return rg.Observed{ID: id}, err
 		},
 		Update: func(ctx context.Context, u rg.Update) error { return b.cluster.updateTags(ctx, u) },

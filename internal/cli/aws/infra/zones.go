@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	rg "github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -22,10 +23,6 @@ func localZone(name string) string { return names.LocalZone(name) }
 // minimumTTL is the last field of the SOA record of a private zone: how long resolvers remember that a name does not exist.
 // Nodes look names up before the operators create them.
 const minimumTTL = "60"
-
-func zoneID(id *string) string { return strings.TrimPrefix(aws.ToString(id), "/hostedzone/") }
-
-func dnsName(s string) string { return strings.TrimSuffix(strings.ReplaceAll(s, `\052`, "*"), ".") }
 
 func (b builder) publicZone() *rg.Node {
 	return &rg.Node{
@@ -39,7 +36,7 @@ func (b builder) publicZone() *rg.Node {
 			}
 			for _, z := range zones {
 				if z.Config == nil || !z.Config.PrivateZone {
-					return rg.Observed{ID: zoneID(z.Id)}, nil
+					return rg.Observed{ID: records.ZoneID(z.Id)}, nil
 				}
 			}
 			return rg.Observed{}, nil
@@ -52,22 +49,9 @@ func zonesNamed(ctx context.Context, dns *route53.Client, name string) ([]types.
 	if err != nil {
 		return nil, fmt.Errorf("looking for the hosted zone %s: %w", name, err)
 	}
-	return slices.DeleteFunc(answer.HostedZones, func(z types.HostedZone) bool { return dnsName(aws.ToString(z.Name)) != name }), nil
-}
-
-func (c *Cloud) zonesOfVPC(ctx context.Context, vpc string) (all []types.HostedZoneSummary, err error) {
-	in := &route53.ListHostedZonesByVPCInput{VPCId: aws.String(vpc), VPCRegion: types.VPCRegion(c.region)}
-	for {
-		page, err := c.dns.ListHostedZonesByVPC(ctx, in)
-		if err != nil {
-			return nil, fmt.Errorf("listing the hosted zones of VPC %s: %w", vpc, err)
-		}
-		all = append(all, page.HostedZoneSummaries...)
-		if page.NextToken == nil {
-			return all, nil
-		}
-		in.NextToken = page.NextToken
-	}
+	return slices.DeleteFunc(answer.HostedZones, func(z types.HostedZone) bool {
+		return records.Canonical(aws.ToString(z.Name)) != records.Canonical(name)
+	}), nil
 }
 
 // reference begins the caller reference of our zones. It marks a zone as ours in the call that creates it; tags take another
@@ -79,7 +63,7 @@ func (c *Cloud) ownsZone(ctx context.Context, zone *types.HostedZone) (bool, err
 	if strings.HasPrefix(aws.ToString(zone.CallerReference), c.reference()) {
 		return true, nil
 	}
-	tags, err := c.tagsOfZone(ctx, zoneID(zone.Id))
+	tags, err := c.tagsOfZone(ctx, records.ZoneID(zone.Id))
 	return c.owner.Owns(tags), err
 }
 
@@ -110,7 +94,7 @@ func (b builder) privateZoneNodes(id, name string) []*rg.Node {
 			if err != nil {
 				return rg.Observed{}, err
 			}
-			return rg.Observed{ID: zoneID(created.HostedZone.Id)}, nil
+			return rg.Observed{ID: records.ZoneID(created.HostedZone.Id)}, nil
 		},
 		Update: func(ctx context.Context, u rg.Update) error {
 			_, err := b.dnsWriter.AssociateVPCWithHostedZone(ctx, &route53.AssociateVPCWithHostedZoneInput{
@@ -171,13 +155,13 @@ func (b builder) privateZoneNodes(id, name string) []*rg.Node {
 func (c *Cloud) readZone(ctx context.Context, name, recorded, vpc string) (rg.Observed, error) {
 	id := recorded
 	if id == "" && vpc != "" {
-		zones, err := c.zonesOfVPC(ctx, vpc)
+		zones, err := records.ZonesOf(ctx, c.dns, vpc, c.region)
 		if err != nil {
 			return rg.Observed{}, err
 		}
 		for _, z := range zones {
-			if dnsName(aws.ToString(z.Name)) == name {
-				id = zoneID(z.HostedZoneId)
+			if z.Name == records.Canonical(name) {
+				id = z.ID
 			}
 		}
 	}

@@ -136,26 +136,18 @@ func endpointServices(ctx context.Context, cfg aws.Config, owner awsgraph.Owner)
 			return nil, fmt.Errorf("listing endpoint services: %w", err)
 		}
 		for _, s := range page.ServiceConfigurations {
-			if !owner.Owns(tagsOf(s.Tags)) || strings.EqualFold(string(s.ServiceState), string(types.ServiceStateDeleted)) {
+			if !owner.Owns(ec2util.Tags(s.Tags)) || strings.EqualFold(string(s.ServiceState), string(types.ServiceStateDeleted)) {
 				continue
 			}
 			id := aws.ToString(s.ServiceId)
 			nodes = append(nodes, &rg.Node{
-				ID: "endpoint-service/" + id, Kind: "Endpoint service", Name: tagsOf(s.Tags)[awsx.NameTag], Parent: "-",
+				ID: "endpoint-service/" + id, Kind: "Endpoint service", Name: ec2util.Tags(s.Tags)[awsx.NameTag], Parent: "-",
 				Read:   func(context.Context, rg.Lookup) (rg.Observed, error) { return rg.Observed{ID: id}, nil },
 				Delete: func(ctx context.Context, _ rg.Observed) error { return deleteService(ctx, api, id) },
 			})
 		}
 	}
 	return nodes, nil
-}
-
-func tagsOf(list []types.Tag) awsx.Tags {
-	tags := awsx.Tags{}
-	for _, t := range list {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tags
 }
 
 // deleteService rejects the connections of the service, because AWS deletes no service with connections, and deletes it.

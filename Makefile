@@ -63,7 +63,7 @@ help: ## list all targets
 .PHONY: demo
 demo: ## create, use, upgrade and delete two hosted clusters on a lab on this machine, as root (KEEP=1 keeps them)
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/demo/lab
+	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/lab/demo
 	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
 	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
 
@@ -107,7 +107,7 @@ integration: ## run the integration tests: scenarios across controllers, on a re
 e2e: ## run the end-to-end scenarios on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
 	@hack/packages/install.sh lab
 	@go run ./hack/progress "compiling the scenarios" $(LIBRARIES) ./test/lab/...
-	$(GOTEST) --format standard-verbose --rerun-fails=$(RERUN) --rerun-fails-run-root-test --packages './test/lab ./test/e2e' \
+	$(GOTEST) --format standard-verbose --rerun-fails=$(RERUN) --rerun-fails-run-root-test --packages './test/lab ./test/lab/e2e' \
 		-- $(NOVET) -tags e2e -count=1 -p 1 -timeout 75m -run '$(STORIES)' -skip '$(SKIP)'
 
 .PHONY: lab
@@ -124,7 +124,7 @@ lab-down: ## stop the lab and remove its processes, networks, mounts and cgroups
 .PHONY: bench
 bench: ## measure time, CPU, memory and AWS calls, and compare them with the goals
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/bench
+	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/lab/bench
 	@bin/bench
 
 .PHONY: aws-trial
@@ -136,7 +136,7 @@ aws-trial: ## create, use and delete one hosted cluster on AWS, and report times
 .PHONY: conformance
 conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, as root (VERSION; QUICK=1 runs a part in about 7 min, BEYOND=1 other tests)
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the runner of the tests" -o bin/conformance ./test/conformance
+	@go run ./hack/progress "compiling the runner of the tests" -o bin/conformance ./test/lab/conformance
 	@bin/conformance $(if $(VERSION),-version '$(VERSION)') $(if $(QUICK),-quick) $(if $(BEYOND),-beyond)
 
 .PHONY: build

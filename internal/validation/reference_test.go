@@ -14,7 +14,7 @@ import (
 // TestReferenceManifestsAreValid reads the manifests of a scenario, which HyperShift's command line has written. Their Routes have
 // no host names.
 func TestReferenceManifestsAreValid(t *testing.T) {
-	files, err := filepath.Glob("../../test/e2e/testdata/reference/*.yaml")
+	files, err := filepath.Glob("../../test/lab/e2e/testdata/reference/*.yaml")
 	if err != nil || len(files) != 3 {
 		t.Fatal(files, err)
 	}

@@ -42,7 +42,7 @@ func TestObjectsAreStoredAsTheyAreApplied(t *testing.T) {
 		t.Fatalf("no manifests: %v", err)
 	}
 	// The manifests of a scenario, which runs them.
-	reference, err := filepath.Glob("../e2e/testdata/reference/*.yaml")
+	reference, err := filepath.Glob("../lab/e2e/testdata/reference/*.yaml")
 	if err != nil || len(reference) != 3 {
 		t.Fatalf("manifests of HyperShift's command line: %q %v", reference, err)
 	}

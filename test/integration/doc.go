@@ -1,6 +1,6 @@
 // Package integration tests scenarios across controllers: both operators with their shipped permissions, on a real API server with the
 // real cloud-controller-manager, and the AWS emulator. The operators run in the process of the tests. No other program of a control
-// plane runs: scenarios with its pods or with machines are in test/e2e.
+// plane runs: scenarios with its pods or with machines are in test/lab/e2e.
 //
 //	environment_test.go  one environment for all tests: management cluster, AWS, registry, permissions
 //	operators_test.go   the hypershift-operator, and the control-plane-operator of each Deployment that it creates

@@ -1,0 +1,56 @@
+// Command bench prints the costs of the operators, with their goals.
+//
+//	go run ./test/lab/bench [-markdown] [-only text] [-json file] [-cpuprofile directory] [-memprofile directory]
+//	go run ./test/lab/bench -timeline [-only text] [-events file]
+//	go run ./test/lab/bench -only soak [-duration time]
+//	go run ./test/lab/bench -page
+//
+// It is not a test: measurements depend on the machine. Exceeding a goal is not a failure; the exit code only tells whether the
+// measurement itself succeeded. Goals, the figures of other projects and the attempts are next to the rows in the code.
+// -json adds the results to a file, -page writes docs/benchmarks.md from results/results.json.
+//
+//	section            real parts                                            where
+//	one cluster        API server, both operators' controllers; AWS in       onecluster.go
+//	                   memory, its calls recorded
+//	at rest            controllers and SDK, credentials included; clock      rest.go, virtual.go
+//	                   and API server are fakes, so that hours take
+//	                   seconds and every call has its exact time
+//	control-plane-     as at rest, for 1,000 clusters of one account         fleetcalls.go
+//	operators at rest
+//	AWS infrastructure the graph of the command line and the SDK; AWS is      infrastructure.go
+//	                   the emulator, and each call takes 100 ms more
+//	1,000 services     API server, the operator in a process of its own;     thousand.go
+//	                   AWS in memory takes 60 ms per call
+//	200 HostedClusters the same, with the HostedCluster controller too       hostedclusters.go
+//	restart with       the same, with all controllers, on 1,000              restart.go
+//	1,000 ...          existing HostedClusters and 2,000 NodePools
+//	etcd and           both programs, without any of our code                floor.go
+//	kube-apiserver ...
+//	hosted control     everything: a lab, as root                            hostedcontrolplanes.go
+//	planes, ...        (-only "one at rest" is the shortest)
+//	node pools         the same: machines that boot, and join                nodepools.go
+//	highly available   the same: memory and CPU of a control plane with      highlyavailable.go
+//	at rest            three API servers
+//	deletion with      the same: until all parts of a cluster are gone       workersdeletion.go
+//	workers
+//	API under load     the same: requests with and without the router        apiload.go
+//	under fire         the same: failed requests of users while parts die,   underfire.go
+//	                   are upgraded, rotated or changed
+//	soak               as 200 HostedClusters; clusters and pools are made    soak.go
+//	                   and deleted for hours. Only with its name
+//	cold demo          make demo, with caches that are empty. Only with      colddemo.go
+//	                   its name
+//
+// -only takes the name of a section, the beginning of several names, or a part of one.
+// A section on a lab starts a lab and removes it. It is refused while another lab exists.
+//
+// -timeline prints for the start of a hosted control plane when each object was created, scheduled, started and became ready, and the
+// longest waits until its API server answered its user.
+//
+// AWS is test/fakeaws under the real SDK: the figures include validation, retries, credentials and signatures, but not TLS and
+// XML. The fake runs in the measured process; its share of CPU and memory at a thousand services is measured without the operator
+// and printed with the figures.
+//
+// Every figure is measured in a process of its own (task.go), so that figures do not influence each other. A figure that was
+// measured several times is printed as the median, with the minimum.
+package main

@@ -48,6 +48,9 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/n
 # Packages of the API module. ./... of the root module does not include them.
 API = github.com/hosted-control-planes/hypershift/api/...
 
+# Directory of the lab's module: the lab, and the scenarios, benchmarks, conformance tests and demo that run on it.
+LAB = test/lab
+
 # GOTEST runs go test and lists at the end which tests failed and which were skipped, with the reason. NOVET leaves out go vet, which
 # would check all dependencies, too: `make lint` has the same checks.
 GOTEST = go run gotest.tools/gotestsum@v1.13.0
@@ -63,8 +66,8 @@ help: ## list all targets
 .PHONY: demo
 demo: ## create, use, upgrade and delete two hosted clusters on a lab on this machine, as root (KEEP=1 keeps them)
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the demo" -o bin/demo ./test/lab/demo
-	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
+	@go run ./hack/progress -C $(LAB) "compiling the demo" -o ../../bin/demo ./demo
+	@go run ./hack/progress -C $(LAB) "compiling the lab" -o ../../bin/lab .
 	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
 
 .PHONY: demo-kind
@@ -73,8 +76,12 @@ demo-kind: ## create a hosted cluster on kind, from the images of a release (nev
 
 .PHONY: test
 test: binaries ## run all tests except e2e: unit, crash consistency, API validation, AWS contract, chart, integration
-	@go run ./hack/progress "compiling everything" $(LIBRARIES) ./... $(API)
-	$(GOTEST) --format pkgname -- $(NOVET) -timeout 45m -parallel 6 ./... $(API)
+	@go run ./hack/progress "compiling everything except the lab" $(LIBRARIES) ./... $(API)
+	@go run ./hack/progress -C $(LAB) "compiling the lab" $(LIBRARIES) ./...
+	failed=0; \
+	$(GOTEST) --format pkgname -- $(NOVET) -timeout 45m -parallel 6 ./... $(API) || failed=1; \
+	(cd $(LAB) && $(GOTEST) --format pkgname -- $(NOVET) -timeout 45m -parallel 6 ./...) || failed=1; \
+	exit $$failed
 
 .PHONY: binaries
 binaries:
@@ -106,25 +113,25 @@ integration: ## run the integration tests: scenarios across controllers, on a re
 .PHONY: e2e
 e2e: ## run the end-to-end scenarios on the lab, as root: everyday use, upgrade, outages, mistakes, installation (STORIES='Everyday|Upgrade')
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the scenarios" $(LIBRARIES) ./test/lab/...
-	$(GOTEST) --format standard-verbose --rerun-fails=$(RERUN) --rerun-fails-run-root-test --packages './test/lab ./test/lab/e2e' \
+	@go run ./hack/progress -C $(LAB) "compiling the scenarios" $(LIBRARIES) ./...
+	cd $(LAB) && $(GOTEST) --format standard-verbose --rerun-fails=$(RERUN) --rerun-fails-run-root-test --packages '. ./e2e' \
 		-- $(NOVET) -tags e2e -count=1 -p 1 -timeout 75m -run '$(STORIES)' -skip '$(SKIP)'
 
 .PHONY: lab
 lab: ## start a management cluster with real nodes on this machine, as root (MACHINES, ZONES); then: bin/lab status
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
+	@go run ./hack/progress -C $(LAB) "compiling the lab" -o ../../bin/lab .
 	@bin/lab up --machines $(MACHINES) --zones $(ZONES)
 
 .PHONY: lab-down
 lab-down: ## stop the lab and remove its processes, networks, mounts and cgroups
-	@go run ./hack/progress "compiling the lab" -o bin/lab ./test/lab
+	@go run ./hack/progress -C $(LAB) "compiling the lab" -o ../../bin/lab .
 	@bin/lab down
 
 .PHONY: bench
 bench: ## measure time, CPU, memory and AWS calls, and compare them with the goals
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the bench" -o bin/bench ./test/lab/bench
+	@go run ./hack/progress -C $(LAB) "compiling the bench" -o ../../bin/bench ./bench
 	@bin/bench
 
 .PHONY: aws-trial
@@ -136,7 +143,7 @@ aws-trial: ## create, use and delete one hosted cluster on AWS, and report times
 .PHONY: conformance
 conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, as root (VERSION; QUICK=1 runs a part in about 7 min, BEYOND=1 other tests)
 	@hack/packages/install.sh lab
-	@go run ./hack/progress "compiling the runner of the tests" -o bin/conformance ./test/lab/conformance
+	@go run ./hack/progress -C $(LAB) "compiling the runner of the tests" -o ../../bin/conformance ./conformance
 	@bin/conformance $(if $(VERSION),-version '$(VERSION)') $(if $(QUICK),-quick) $(if $(BEYOND),-beyond)
 
 .PHONY: build
@@ -165,11 +172,11 @@ generate: ## generate deep copies, CRDs, apply configurations, the client, chart
 	hack/generate.sh
 
 .PHONY: lint
-lint: ## run golangci-lint on both modules, with the table of allowed imports, and the linters of IAM policies and CloudFormation templates
+lint: ## run golangci-lint on all modules, with the table of allowed imports, and the linters of IAM policies and CloudFormation templates
 	@golangci=$$(go run ./hack/binaries golangci-lint); \
 	work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; export GOWORK=$$work/go.work; \
-	go work init $(CURDIR) $(CURDIR)/api; \
-	$$golangci run ./... ./api/...
+	go work init $(CURDIR) $(CURDIR)/api $(CURDIR)/$(LAB); \
+	$$golangci run ./... ./api/... ./$(LAB)/...
 	@$$(go run ./hack/venv hack/policies/requirements.txt) hack/policies/lint.py
 
 .PHONY: verify

@@ -57,4 +57,4 @@ cat -s docs/api.md >"$header"
 cp "$header" docs/api.md
 
 echo "docs/benchmarks.md"
-go run ./test/lab/bench -page
+go -C test/lab run ./bench -page

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -113,10 +114,11 @@ func printCost(ctx context.Context) error {
 	}
 	// Flags and environment are the same as in Makefile.
 	repository := gobuild.Spec{Dir: root, Env: []string{"CGO_ENABLED=0", "GOFLAGS="}}
-	tests, operators := repository, repository
+	tests, lab, operators := repository, repository, repository
 	tests.Label, tests.Test, tests.Flags, tests.Packages = "tests", true, []string{"-trimpath", "-tags=e2e,release"}, []string{"./...", "github.com/hosted-control-planes/hypershift/api/..."}
+	lab.Label, lab.Dir, lab.Test, lab.Flags, lab.Packages = "tests of the lab", filepath.Join(root, "test", "lab"), true, tests.Flags, []string{"./..."}
 	operators.Label, operators.Flags, operators.Packages = "operators", []string{"-trimpath", "-tags=grpcnotrace"}, []string{"./hypershift-operator", "./control-plane-operator", "./control-plane-operator/sidecar"}
-	all := []cost.Build{{Spec: tests}, {Spec: operators}}
+	all := []cost.Build{{Spec: tests}, {Spec: lab}, {Spec: operators}}
 	for _, b := range builds {
 		all = append(all, cost.Build{Spec: b})
 	}

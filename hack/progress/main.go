@@ -1,11 +1,12 @@
 // Command progress runs `go build` and prints its progress every few seconds: with empty caches, it downloads and compiles
 // for minutes.
 //
-//	go run ./hack/progress LABEL [build flags] [packages]
+//	go run ./hack/progress [-C DIRECTORY] LABEL [build flags] [packages]
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,13 +16,15 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: progress LABEL [build flags] [packages]")
+	dir := flag.String("C", "", "directory of the build, in the module of the packages")
+	flag.Parse()
+	if flag.NArg() < 2 {
+		fmt.Fprintln(os.Stderr, "usage: progress [-C DIRECTORY] LABEL [build flags] [packages]")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := gobuild.Build(ctx, os.Stderr, os.Args[1], "", nil, os.Args[2:]...); err != nil {
+	if err := gobuild.Build(ctx, os.Stderr, flag.Arg(0), *dir, nil, flag.Args()[1:]...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -1,12 +1,13 @@
 // Command lab builds, starts and removes a complete management cluster on one Linux machine: a control plane, machines with
 // containerd and kubelet in zones, a registry, DNS, storage. The host only gets a directory, one network link and cgroups.
 //
-//	go run ./test/lab up [--machines 3] [--zones 3]     starts a lab, or completes the running one
-//	go run ./test/lab status
-//	kubectl --kubeconfig "$(go run ./test/lab kubeconfig)" get nodes
-//	kubectl --kubeconfig "$(go run ./test/lab kubeconfig clusters one)" get nodes   of a hosted cluster
-//	go run ./test/lab machine kill m2                   add | stop | start | kill | remove
-//	go run ./test/lab down
+//	go -C test/lab build -o ../../bin/ .                as make lab does
+//	bin/lab up [--machines 3] [--zones 3]               starts a lab, or completes the running one
+//	bin/lab status
+//	kubectl --kubeconfig "$(bin/lab kubeconfig)" get nodes
+//	kubectl --kubeconfig "$(bin/lab kubeconfig clusters one)" get nodes   of a hosted cluster
+//	bin/lab machine kill m2                             add | stop | start | kill | remove
+//	bin/lab down
 //
 // The packages, from the outside to the inside:
 //

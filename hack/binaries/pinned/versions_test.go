@@ -18,23 +18,28 @@ import (
 var shared = []struct {
 	because string
 	dirs    []string
-	like    string // of which each has at least the version; otherwise all have the same one
-	modules string // regular expression
-	except  string // regular expression
+	like    []string // of which each has at least the version; otherwise all have the same one
+	modules string   // regular expression
+	except  string   // regular expression
 }{
+	{
+		because: "the lab uses the libraries of the root module, of which it requires at least the same versions",
+		dirs:    []string{rootModule},
+		like:    []string{labModule},
+	},
 	{
 		because: "most programs use the libraries of this repository",
 		dirs: []string{
 			"cloud-controller-manager", "cluster-api", "cluster-api-provider-aws", "containerd", "coredns", "cyclonus",
 			"flannel", "helm", "metrics-server",
 		},
-		like:   "../..",
+		like:   []string{rootModule, labModule},
 		except: kubernetesLibraries,
 	},
 	{
 		because: "these use the libraries of Kubernetes of this repository",
 		dirs:    []string{"containerd", "cyclonus", "flannel", "metrics-server"},
-		like:    "../..",
+		like:    []string{rootModule, labModule},
 		modules: kubernetesLibraries,
 	},
 	{
@@ -54,29 +59,35 @@ var shared = []struct {
 	{
 		because: "these use the libraries of the newest Kubernetes that the lab runs, which has those of its release",
 		dirs:    []string{"agnhost", "conformance", "etcd", "konnectivity"},
-		like:    "kubernetes",
+		like:    []string{"kubernetes"},
 	},
 	{
 		because: "these use the libraries of the previous Kubernetes",
 		dirs:    []string{"conformance-1.35", "kubelet-1.35"},
-		like:    "kubernetes-1.35",
+		like:    []string{"kubernetes-1.35"},
 	},
 }
+
+// Directories of modules of this repository.
+const (
+	rootModule = "../.."
+	labModule  = "../../test/lab"
+)
 
 const kubernetesLibraries = `^(sigs\.)?k8s\.io/`
 
 func TestProgramsHaveTheSameVersionsOfLibraries(t *testing.T) {
 	for _, s := range shared {
 		t.Run(s.because, func(t *testing.T) {
+			like := s.like
+			if len(like) == 0 {
+				like = s.dirs
+			}
 			want := map[string]string{}
-			if s.like != "" {
-				want = requirements(t, s.like)
-			} else {
-				for _, dir := range s.dirs {
-					for module, version := range requirements(t, dir) {
-						if semver.Compare(version, want[module]) > 0 {
-							want[module] = version
-						}
+			for _, dir := range like {
+				for module, version := range requirements(t, dir) {
+					if semver.Compare(version, want[module]) > 0 {
+						want[module] = version
 					}
 				}
 			}
@@ -90,7 +101,7 @@ func TestProgramsHaveTheSameVersionsOfLibraries(t *testing.T) {
 					}
 				}
 				if slices.Sort(older); len(older) > 0 {
-					t.Errorf("hack/binaries/%s compiles other versions than the others: in its directory, run\n    go get %s", dir, strings.Join(older, " "))
+					t.Errorf("the module in %s compiles other versions than the others: there, run\n    go get %s", filepath.Join("hack/binaries", dir), strings.Join(older, " "))
 				}
 			}
 		})

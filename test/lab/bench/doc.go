@@ -1,9 +1,10 @@
 // Command bench prints the costs of the operators, with their goals.
 //
-//	go run ./test/lab/bench [-markdown] [-only text] [-json file] [-cpuprofile directory] [-memprofile directory]
-//	go run ./test/lab/bench -timeline [-only text] [-events file]
-//	go run ./test/lab/bench -only soak [-duration time]
-//	go run ./test/lab/bench -page
+//	go -C test/lab build -o ../../bin/ ./bench
+//	bin/bench [-markdown] [-only text] [-json file] [-cpuprofile directory] [-memprofile directory]
+//	bin/bench -timeline [-only text] [-events file]
+//	bin/bench -only soak [-duration time]
+//	bin/bench -page
 //
 // It is not a test: measurements depend on the machine. Exceeding a goal is not a failure; the exit code only tells whether the
 // measurement itself succeeded. Goals, the figures of other projects and the attempts are next to the rows in the code.

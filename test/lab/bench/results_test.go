@@ -143,7 +143,7 @@ func TestPageIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.md")); err != nil || string(got) != want {
-		t.Errorf("docs/benchmarks.md is not up to date (%v): run go run ./test/lab/bench -page", err)
+		t.Errorf("docs/benchmarks.md is not up to date (%v): run go -C test/lab run ./bench -page", err)
 	}
 }
 

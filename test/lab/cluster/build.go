@@ -137,7 +137,7 @@ func (u *start) buildLab(ctx context.Context, output string) error {
 		return err
 	}
 	return gobuild.Run(ctx, u, gobuild.Spec{
-		Label: "compiling the lab", Dir: root, Packages: []string{"./test/lab"}, Output: output,
+		Label: "compiling the lab", Dir: filepath.Join(root, "test", "lab"), Packages: []string{"github.com/hosted-control-planes/hypershift/test/lab"}, Output: output,
 	})
 }
 

@@ -68,7 +68,7 @@ func MustNotBeUp(o Options) error {
 	}
 	s, err := readState(o.Dir)
 	if err == nil && s != nil && s.alive() {
-		err = fmt.Errorf("the lab in %s belongs to another user: wait until it ends, or end it with \"go run ./test/lab down\"", o.Dir)
+		err = fmt.Errorf("the lab in %s belongs to another user: wait until it ends, or end it with \"make lab-down\"", o.Dir)
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func TestNewLabIsRefusedWhileAnotherRuns(t *testing.T) {
 			if !tc.refused {
 				return
 			}
-			if _, err := Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), o.Dir) || !strings.Contains(err.Error(), "lab down") {
+			if _, err := Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), o.Dir) || !strings.Contains(err.Error(), "make lab-down") {
 				t.Errorf("the running lab is accepted as the new one: %v", err)
 			}
 		})

@@ -232,6 +232,6 @@ func TestPageIsUpToDate(t *testing.T) {
 	}
 	page, err := os.ReadFile(filepath.Join(root, "docs", "conformance.md"))
 	if err != nil || string(page) != report.Page(images.Versions, reports, others) {
-		t.Errorf("docs/conformance.md is not up to date (%v): run go run ./test/lab/conformance -page", err)
+		t.Errorf("docs/conformance.md is not up to date (%v): run go -C test/lab run ./conformance -page", err)
 	}
 }

@@ -59,7 +59,7 @@ func run(m *testing.M) (code int) {
 	}
 	code = on.AWS.Run(m)
 	if os.Getenv("HYPERSHIFT_E2E_KEEP") == "true" {
-		fmt.Println("the lab keeps running; see: go run ./test/lab status")
+		fmt.Println("the lab keeps running; see: go -C test/lab run . status")
 		return code
 	}
 	if err := on.Stop(context.WithoutCancel(ctx)); err != nil {

@@ -139,7 +139,7 @@ func sources(out *strings.Builder, sections []Section) {
 	}
 }
 
-const pageHead = `<!-- Written by: go run ./test/lab/bench -page. -->
+const pageHead = `<!-- Written by: go -C test/lab run ./bench -page. -->
 
 # Benchmarks
 

@@ -15,8 +15,8 @@ type Explanation struct {
 	Version string
 }
 
-// Explanations are all that are known. A failed spec without one fails a run with -beyond. After a new entry, `go run ./test/lab/conformance -page`
-// adds the reason to reports that were written before.
+// Explanations are all that are known. A failed spec without one fails a run with -beyond. After a new entry,
+// `go -C test/lab run ./conformance -page` adds the reason to reports that were written before.
 var Explanations = []Explanation{
 	{
 		Specs: []string{"PrivilegedPod [NodeConformance] should enable privileged commands"},

@@ -297,7 +297,7 @@ func count(n int, what string) string {
 	return fmt.Sprint(n, " ", what)
 }
 
-const pageHead = `<!-- Written by: go run ./test/lab/conformance -page. -->
+const pageHead = `<!-- Written by: go -C test/lab run ./conformance -page. -->
 
 # Conformance
 

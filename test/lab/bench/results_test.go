@@ -125,6 +125,13 @@ func TestPageIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	again := filepath.Join(t.TempDir(), "results.json")
+	if err := results.Write(again); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, filepath.Join(root, committed)), read(t, again); got != want {
+		t.Errorf("%s has another form than the bench writes:\n%s", committed, want)
+	}
 	merged, err := report.Merge(goals(), results)
 	if err != nil {
 		t.Fatal(err)
@@ -145,6 +152,15 @@ func TestPageIsUpToDate(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.md")); err != nil || string(got) != want {
 		t.Errorf("docs/benchmarks.md is not up to date (%v): run go -C test/lab run ./bench -page", err)
 	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func sampleLatency() apiLatency {

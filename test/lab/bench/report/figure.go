@@ -34,10 +34,9 @@ type Figure struct {
 
 // Other is the figure of another project.
 type Other struct {
-	Project string `json:"project"`
-	Value   string `json:"value"`
+	Project, Value string
 	// Source names who measured it, and how.
-	Source string `json:"source"`
+	Source string
 }
 
 // Within is a figure with a goal.

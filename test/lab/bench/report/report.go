@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/compactjson"
 )
 
 // Section is a group of rows that are measured together.
@@ -56,7 +58,7 @@ func (r *Results) of(section string) *Measurement {
 	return nil
 }
 
-// figure is the form of a figure in a file.
+// figure is the form of a figure in a file. The figures of other projects are only on the page.
 type figure struct {
 	Name    string    `json:"name,omitempty"`
 	Unit    string    `json:"unit,omitempty"`
@@ -65,7 +67,6 @@ type figure struct {
 	Goal    *float64  `json:"goal,omitempty"` // the maximum
 	Met     *bool     `json:"met,omitempty"`
 	Detail  string    `json:"detail,omitempty"`
-	Others  []Other   `json:"others,omitempty"`
 	Tried   string    `json:"tried,omitempty"`
 }
 
@@ -80,7 +81,7 @@ type row struct {
 func (r Row) MarshalJSON() ([]byte, error) {
 	out := row{What: r.What, Note: r.Note}
 	for _, f := range r.Figures {
-		one := figure{Name: f.Name, Unit: f.Unit, Samples: f.Samples, Goal: f.Goal, Detail: f.Detail, Others: f.Others}
+		one := figure{Name: f.Name, Unit: f.Unit, Samples: f.Samples, Goal: f.Goal, Detail: f.Detail}
 		if f.Measured() {
 			value := f.Value()
 			one.Value = &value
@@ -106,7 +107,7 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 	*r = Row{What: in.What, Note: in.Note}
 	for _, f := range in.Figures {
 		r.Figures = append(r.Figures, Figure{
-			Name: f.Name, Unit: f.Unit, Samples: f.Samples, Goal: f.Goal, Detail: f.Detail, Others: f.Others, Tried: f.Tried,
+			Name: f.Name, Unit: f.Unit, Samples: f.Samples, Goal: f.Goal, Detail: f.Detail, Tried: f.Tried,
 		})
 	}
 	return nil
@@ -114,11 +115,7 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 
 // Write writes the results as JSON.
 func (r *Results) Write(file string) error {
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing the results: %w", err)
-	}
-	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+	if err := compactjson.WriteFile(file, r); err != nil {
 		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -212,6 +214,27 @@ func TestSuiteWaitsForNodesAndPods(t *testing.T) {
 	} {
 		if err := ready(c.nodes, c.pods, 2); (err == nil) != c.ready {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCommittedReportsAreSummaries(t *testing.T) {
+	committed, err := os.ReadDir("results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("results")); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.SummarizeAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range committed {
+		got, gotErr := os.ReadFile(filepath.Join("results", file.Name()))
+		want, err := os.ReadFile(filepath.Join(dir, file.Name()))
+		if err := errors.Join(gotErr, err); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("results/%s is no summary (%v): run go -C test/lab run ./conformance -page", file.Name(), err)
 		}
 	}
 }

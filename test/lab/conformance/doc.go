@@ -3,7 +3,7 @@
 //	go -C test/lab build -o ../../bin/ ./conformance
 //	bin/conformance [-version 1.36.3] [-quick] [-focus REGEXP] [-workers 2] [-zones 1] [-report DIR] [-keep]
 //	    [-highly-available] [-private] [-during upgrade|rotation|deaths|machines] [-beyond] [-objects 100]
-//	bin/conformance -page      writes docs/conformance.md
+//	bin/conformance -page      summarizes the reports in results, and writes docs/conformance.md
 //
 //	main.go     flags, and the order of the steps
 //	plan.go     specs that run: of the list of conformance tests, or with -beyond of a dry run of the tests

@@ -92,7 +92,7 @@ func parse(args []string) (o options, page bool, err error) {
 	flags.IntVar(&o.clusters, "objects", 0, fmt.Sprintf("make the API objects of that many small clusters in the hosted cluster before the specs run, %d for each", objectsPerCluster()))
 	flags.StringVar(&o.dir, "report", "", "directory for output and reports (default: bin/conformance-VERSION, with -beyond bin/conformance-VERSION-beyond)")
 	flags.BoolVar(&o.keep, "keep", false, "keep the lab and the hosted cluster, which the next run uses")
-	flags.BoolVar(&page, "page", false, "write docs/conformance.md from the reports in test/lab/conformance/results, and do nothing else")
+	flags.BoolVar(&page, "page", false, "summarize the reports in test/lab/conformance/results, write docs/conformance.md from them, and do nothing else")
 	if err := flags.Parse(args); err != nil {
 		return o, page, err
 	}
@@ -293,13 +293,16 @@ func commit(ctx context.Context, root string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// writePage writes docs/conformance.md.
+// writePage summarizes the committed reports, and writes docs/conformance.md.
 func writePage() error {
 	root, err := pinned.Root()
 	if err != nil {
 		return err
 	}
 	results := filepath.Join(root, "test", "lab", "conformance", "results")
+	if err := report.SummarizeAll(results); err != nil {
+		return err
+	}
 	reports, err := report.ReadAll(results, images.Versions)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@
 //	beyond.go   list of other specs ─► specs that must run; groups that are left out, with reasons
 //	ginkgo.go   report of ginkgo ─► specs that ran
 //	report.go   both ─► Report, which is written as JSON
+//	summary.go  Report ─► Report with numbers of specs instead of names, which is committed
 //	explain.go  reasons of failures that are known, beyond the conformance tests
 //	table.go    Report ─► table by special interest group (SIG)
 //	page.go     Reports ─► docs/conformance.md

@@ -250,6 +250,11 @@ func (r *Report) writeSkipped(out *strings.Builder) {
 			counts[firstLine(s.Message)]++
 		}
 	}
+	for _, c := range r.Counts {
+		if c.State == Skipped {
+			counts[c.Message] += c.Specs
+		}
+	}
 	messages := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
 	})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/compactjson"
 )
 
 // Report is the result of a run.
@@ -35,8 +37,10 @@ type Report struct {
 	Rounds int `json:"rounds,omitempty"`
 	// Minutes is the time from the first spec to the last.
 	Minutes float64 `json:"minutes"`
-	// Specs are the specs that ran, in the order of names.
-	Specs []Spec `json:"specs"`
+	// Specs are the specs that ran, in the order of names, except for those in Counts.
+	Specs []Spec `json:"specs,omitempty"`
+	// Counts are specs without their names: see Summarize.
+	Counts []Count `json:"counts,omitempty"`
 	// NotRun are the wanted specs that did not.
 	NotRun []string `json:"notRun,omitempty"`
 	// Problems are failures outside of specs.
@@ -110,11 +114,7 @@ func firstLine(message string) string {
 
 // Write writes the report as JSON.
 func (r *Report) Write(file string) error {
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing the report: %w", err)
-	}
-	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+	if err := compactjson.WriteFile(file, r); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	return nil

@@ -18,29 +18,28 @@ type Row struct {
 	Seconds            float64
 }
 
-// add counts a spec.
-func (r *Row) add(s Spec) {
-	r.List, r.Seconds = r.List+1, r.Seconds+s.Seconds
+// add counts specs with the same result.
+func (r *Row) add(s Spec, specs int) {
+	r.List, r.Seconds = r.List+specs, r.Seconds+s.Seconds
 	if s.State == Skipped {
-		r.Skipped++
+		r.Skipped += specs
 		return
 	}
-	r.Ran++
+	r.Ran += specs
 	switch {
 	case s.State == Passed:
-		r.Passed++
+		r.Passed += specs
 	case s.unexplained():
-		r.Failed++
+		r.Failed += specs
 	default:
-		r.Explained++
+		r.Explained += specs
 	}
 }
 
 // Rows are the SIGs in alphabetical order, and the total.
 func (r *Report) Rows() []Row {
 	rows, total := map[string]*Row{}, Row{SIG: "total"}
-	of := func(name string) *Row {
-		sig := SIG(name)
+	of := func(sig string) *Row {
 		if rows[sig] == nil {
 			rows[sig] = &Row{SIG: sig}
 		}
@@ -50,12 +49,17 @@ func (r *Report) Rows() []Row {
 		if s.State == Skipped && !r.Beyond {
 			continue // it is among those that did not run
 		}
-		for _, row := range []*Row{of(s.Name), &total} {
-			row.add(s)
+		for _, row := range []*Row{of(SIG(s.Name)), &total} {
+			row.add(s, 1)
+		}
+	}
+	for _, c := range r.Counts {
+		for _, row := range []*Row{of(c.SIG), &total} {
+			row.add(Spec{State: c.State, Seconds: c.Seconds}, c.Specs)
 		}
 	}
 	for _, name := range r.NotRun {
-		for _, row := range []*Row{of(name), &total} {
+		for _, row := range []*Row{of(SIG(name)), &total} {
 			row.List, row.NotRun = row.List+1, row.NotRun+1
 		}
 	}

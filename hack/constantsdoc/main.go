@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
@@ -35,17 +36,15 @@ var pages = []page{
 		path: "docs/conditions.md",
 		introduction: `# Conditions and their reasons
 
-The conditions of an object report its state. A condition has a type, a status (True, False or Unknown), a reason, which is one
-word, and a message. True is good unless the description below differs. Unknown means that the state could not be determined. It is
-not the same as False. This page lists the conditions of the whole API. A condition that an object does not have does not apply to
-it. Programs that wait for an object use Ready: ` + "`kubectl wait --for=condition=Ready hostedcluster/example`" + `. This page is
-generated from the sources by ` + "`make generate`" + `.
+True is good unless the description differs. Unknown means that the state could not be determined, and is not False. If a condition is
+not good, its message names the object, the field or the error: correct what it names. A reason without an action needs none, unless it
+persists; the operator retries. A condition that an object does not have does not apply to it. Programs wait for Ready:
+` + "`kubectl wait --for=condition=Ready hostedcluster/example`" + `.
 
-OpenShift sets some conditions for which there is nothing to report here. They are absent: ClusterVersionRetrievedUpdates and
-ClusterVersionUpgradeable (there is no update service, and ValidReleaseImage checks each upgrade), IgnitionEndpointAvailable (machines
-get their configuration in their user data), ValidIDPConfiguration (there is no OAuth server; ValidConfiguration checks OIDC
-providers), EtcdRecoveryActive, EtcdBackupSucceeded and HostedClusterRestoredFromBackup, PublicEndpointExposed, CVOScaledDown, and
-those about the size of a cluster.
+Conditions of OpenShift that are absent: ClusterVersionRetrievedUpdates and ClusterVersionUpgradeable (ValidReleaseImage checks each
+upgrade), IgnitionEndpointAvailable (machines get their configuration in their user data), ValidIDPConfiguration (ValidConfiguration
+checks OIDC providers), EtcdRecoveryActive, EtcdBackupSucceeded, HostedClusterRestoredFromBackup, PublicEndpointExposed, CVOScaledDown,
+and those about the size of a cluster.
 `,
 		sources: []source{
 			{dir: "api/hypershift/v1beta1", begins: []string{"Condition"}},
@@ -58,11 +57,9 @@ those about the size of a cluster.
 		path: "docs/annotations.md",
 		introduction: `# Annotations
 
-Annotations of HostedClusters and NodePools that the operators read. A value that cannot be used is reported by the condition
-ValidConfiguration of a HostedCluster, and by the condition that the annotation concerns on a NodePool, as ValidPlatformImage. The
-condition SupportedFields lists annotations of the domain hypershift.openshift.io that have no effect: those of
-[the last section](#annotations-without-effect), and those that are not on this page. This page is generated from the sources by
-` + "`make generate`" + `.
+A value that cannot be used is reported by ValidConfiguration of a HostedCluster, and by the condition that the annotation concerns on a
+NodePool, as ValidPlatformImage. SupportedFields lists annotations of the domain hypershift.openshift.io that have no effect: those of
+[the last section](#annotations-without-effect), and those that are not on this page.
 `,
 		sources:  []source{{dir: "api/hypershift/v1beta1", begins: []string{"Annotations"}}},
 		appendix: withoutEffect,
@@ -72,21 +69,25 @@ condition SupportedFields lists annotations of the domain hypershift.openshift.i
 // withoutEffect lists annotations that users of OpenShift may have.
 func withoutEffect(out *bytes.Buffer) {
 	list := func(title, text string, tables ...map[string]string) {
-		all := map[string]string{}
+		keys := map[string][]string{}
 		for _, table := range tables {
-			maps.Copy(all, table)
+			for _, key := range slices.Sorted(maps.Keys(table)) {
+				keys[table[key]] = append(keys[table[key]], "**"+key+"**")
+			}
 		}
-		fmt.Fprintf(out, "\n## %s\n\n%s\n\n", title, text)
-		for _, key := range slices.Sorted(maps.Keys(all)) {
-			fmt.Fprintf(out, "- **%s**: %s.\n", key, all[key])
+		var lines []string
+		for reason, sharing := range keys {
+			lines = append(lines, fmt.Sprintf("- %s: %s.\n", strings.Join(sharing, ", "), reason))
 		}
+		slices.Sort(lines)
+		fmt.Fprintf(out, "\n## %s\n\n%s\n\n%s", title, text, strings.Join(lines, ""))
 	}
 	domains := map[string]string{}
 	for domain, reason := range hyperv1.UnsupportedAnnotationPrefixes() {
 		domains[domain+"/…"] = reason
 	}
-	list("Annotations that need no action", "What these annotations ask for is always so.", hyperv1.InherentAnnotations())
-	list("Annotations without effect", "OpenShift reads these annotations. Here they have no effect, and SupportedFields lists them.", hyperv1.UnsupportedAnnotations(), domains)
+	list("Annotations that need no action", "These annotations ask for what is always so.", hyperv1.InherentAnnotations())
+	list("Annotations without effect", "OpenShift reads these annotations.", hyperv1.UnsupportedAnnotations(), domains)
 }
 
 func main() {

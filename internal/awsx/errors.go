@@ -22,22 +22,20 @@ type ErrorKind string
 const (
 	// None is no error.
 	None ErrorKind = ""
-	// Throttled: too many calls in this AWS account, so the state could not be determined. The operator retries.
+	// Throttled: too many calls in this AWS account, so the state could not be determined.
 	Throttled ErrorKind = "AWSThrottled"
-	// Transient: AWS did not respond, or failed internally, so the state could not be determined. The operator retries.
+	// Transient: AWS did not respond, or failed internally, so the state could not be determined.
 	Transient ErrorKind = "AWSUnavailable"
-	// Canceled: the operator canceled the call, usually because it stops. No action is needed.
+	// Canceled: the operator canceled the call, usually because it stops.
 	Canceled ErrorKind = "Canceled"
-	// Identity: AWS does not accept the identity of the operator. Check the role, its trust policy, the OIDC provider and
-	// the documents of the issuer.
+	// Identity: AWS does not accept the operator's identity. Check the role, its trust policy, the OIDC provider and the issuer's
+	// documents.
 	Identity ErrorKind = "AWSIdentityInvalid"
-	// Denied: AWS accepts the identity, but the policy of the role does not allow the call. Add the permission in the
-	// message to the policy.
+	// Denied: the role's policy does not allow the call. Add the permission in the message to the policy.
 	Denied ErrorKind = "AWSAccessDenied"
-	// Busy: AWS still carries out another change of the same resource, so this one was not made. The operator retries.
+	// Busy: AWS still carries out another change of the same resource, so this one was not made.
 	Busy ErrorKind = "AWSBusy"
-	// NotReady: a resource of the call is not in the state that the call needs, maybe because it was just created or changed. The
-	// operator retries. If it persists, the message names the resource.
+	// NotReady: a resource is not in the state that the call needs, maybe because it was just created or changed.
 	NotReady ErrorKind = "AWSNotReady"
 	// NotFound: the resource of the call does not exist. A deletion is complete.
 	NotFound ErrorKind = "AWSNotFound"
@@ -51,9 +49,9 @@ const (
 	Limit ErrorKind = "AWSLimitExceeded"
 	// Invalid: AWS refuses the parameters. Change the field of spec that the message names.
 	Invalid ErrorKind = "AWSInvalid"
-	// Other: AWS returned an error that the operator does not know. The message contains it.
+	// Other: AWS returned an error that the operator does not know.
 	Other ErrorKind = "AWSError"
-	// NotAWS: the error is not from AWS. The message contains it.
+	// NotAWS: the error is not from AWS.
 	NotAWS ErrorKind = "Error"
 )
 

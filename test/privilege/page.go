@@ -3,6 +3,7 @@ package privilege
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,7 +35,11 @@ func granted(holders []Holder, columns ...string) string {
 		fmt.Fprintf(&w, "### %s\n\n", holder.Name)
 		table(&w, columns...)
 		for _, grant := range holder.Grants {
-			cells := []string{grant.Why, words(slices.SortedFunc(slices.Values(grant.Rights), compare)), grant.Where}
+			where := grant.Where
+			for _, tag := range tags {
+				where = strings.ReplaceAll(where, tag.condition, tag.term)
+			}
+			cells := []string{grant.Why, compact(grant.Rights), where}
 			row(&w, cells[:len(columns)]...)
 		}
 		sections = append(sections, w.String())
@@ -42,12 +47,69 @@ func granted(holders []Holder, columns ...string) string {
 	return strings.Join(sections, "\n")
 }
 
-// reasons returns a table of permissions that are granted although no test uses them.
+// tags are the terms of the page for conditions about a cluster's tag.
+var tags = []struct{ condition, term string }{
+	{"if `aws:RequestTag/kubernetes.io/cluster/${INFRA_ID}` is `owned`", "tagged"},
+	{"if `aws:ResourceTag/kubernetes.io/cluster/${INFRA_ID}` is `owned`", "owned"},
+}
+
+// verbs are the terms of the page for sets of verbs, the larger set first.
+var verbs = []struct {
+	term string
+	set  []string
+}{
+	{"manage", []string{"create", "delete", "get", "list", "patch", "watch"}},
+	{"read", []string{"get", "list", "watch"}},
+}
+
+// compact names the things with equal verbs together.
+func compact(rights []Right) string {
+	byThing := map[string][]string{}
+	for _, right := range rights {
+		byThing[right.Thing] = append(byThing[right.Thing], right.Verb)
+	}
+	byVerbs := map[string][]string{}
+	for _, thing := range slices.Sorted(maps.Keys(byThing)) {
+		allowed := byThing[thing]
+		slices.Sort(allowed)
+		terms := strings.Join(abbreviated(slices.Compact(allowed)), ", ")
+		byVerbs[terms] = append(byVerbs[terms], thing)
+	}
+	var parts []string
+	for terms, things := range byVerbs {
+		parts = append(parts, strings.Join(things, ", ")+": "+terms)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+// abbreviated replaces a set of verbs by its term.
+func abbreviated(allowed []string) []string {
+	for _, v := range verbs {
+		missing := slices.ContainsFunc(v.set, func(verb string) bool { return !slices.Contains(allowed, verb) })
+		if missing {
+			continue
+		}
+		rest := slices.DeleteFunc(slices.Clone(allowed), func(verb string) bool { return slices.Contains(v.set, verb) })
+		return append([]string{v.term}, rest...)
+	}
+	return allowed
+}
+
+// reasons returns a table of permissions that are granted although no test uses them, with a row for each reason.
 func reasons(all []Reason) string {
-	var w strings.Builder
-	table(&w, "Identity", "Permissions", "Reason")
+	var order []string
+	by := map[string][]string{}
 	for _, r := range all {
-		row(&w, r.Holder, r.Thing+": "+cmp.Or(strings.Join(r.Verbs, ", "), "all"), r.Why)
+		if by[r.Why] == nil {
+			order = append(order, r.Why)
+		}
+		by[r.Why] = append(by[r.Why], r.Holder+" "+r.Thing+": "+cmp.Or(strings.Join(abbreviated(r.Verbs), ", "), "all"))
+	}
+	var w strings.Builder
+	table(&w, "Permissions", "Reason")
+	for _, why := range order {
+		row(&w, strings.Join(by[why], "; "), why)
 	}
 	return w.String()
 }

@@ -2,14 +2,13 @@ package v1beta1
 
 // Annotations of a HostedCluster that change how its control plane runs.
 const (
-	// RestartDateAnnotation restarts the pods of the control plane when its value changes. Its removal restarts
-	// nothing.
+	// RestartDateAnnotation restarts the control plane's pods when its value changes. Its removal restarts nothing.
 	RestartDateAnnotation = "hypershift.openshift.io/restart-date"
-	// PodNetworkAnnotation, if "Unmanaged", leaves the pod network to the user, although networkType names the
-	// one of the release: nothing is installed, updated or removed. An installed pod network keeps running.
+	// PodNetworkAnnotation, if "Unmanaged", leaves the pod network to the user: nothing is installed, updated or removed. An
+	// installed pod network keeps running.
 	PodNetworkAnnotation = "hypershift.openshift.io/pod-network"
-	// DisableClusterAutoscalerAnnotation, if "true", removes the cluster autoscaler. Node pools with autoScaling keep the
-	// number of nodes that they have, within their bounds.
+	// DisableClusterAutoscalerAnnotation, if "true", removes the cluster autoscaler. Node pools with autoScaling keep their number
+	// of nodes, within their bounds.
 	DisableClusterAutoscalerAnnotation = "hypershift.openshift.io/disable-cluster-autoscaler"
 	// ControlPlaneOperatorImageAnnotation, on a HostedCluster, replaces the image of its control-plane-operator. It
 	// requires --allow-control-plane-operator-image-override of the hypershift-operator.
@@ -21,43 +20,38 @@ const PodNetworkUnmanaged = "Unmanaged"
 
 // Annotations of a HostedCluster that size its control plane. A change restarts the pods that it concerns.
 const (
-	// ResourceRequestOverrideAnnotationPrefix is the part before the slash of annotations that replace the requests of
-	// one container. The part after the slash is the name of the Deployment or StatefulSet in the namespace of the
-	// control plane, a dot, and the name of the container. The value has cpu, memory or both. An example is
-	// resource-request-override.hypershift.openshift.io/kube-apiserver.kube-apiserver with the value
-	// cpu=500m,memory=2Gi. The memory limit follows the request; the limits of the installation apply.
+	// ResourceRequestOverrideAnnotationPrefix is the part before the slash of annotations that replace a container's requests.
+	// After the slash follow the name of the Deployment or StatefulSet, a dot, and the container's name. The value has cpu, memory
+	// or both: resource-request-override.hypershift.openshift.io/kube-apiserver.kube-apiserver with the value cpu=500m,memory=2Gi.
+	// The memory limit follows the request; the limits of the installation apply.
 	ResourceRequestOverrideAnnotationPrefix = "resource-request-override.hypershift.openshift.io"
-	// KubeAPIServerGOGCAnnotation is the garbage collection target of the API server (GOGC): a percentage, or off.
-	// Default 50.
+	// KubeAPIServerGOGCAnnotation is the API server's garbage collection target (GOGC): a percentage, or off. Default 50.
 	KubeAPIServerGOGCAnnotation = "hypershift.openshift.io/kube-apiserver-gogc"
-	// KubeAPIServerGOMemLimitAnnotation is the soft memory limit of the API server (GOMEMLIMIT), such as 2GiB, or off.
-	// Default off.
+	// KubeAPIServerGOMemLimitAnnotation is the API server's soft memory limit (GOMEMLIMIT), such as 2GiB, or off. Default off.
 	KubeAPIServerGOMemLimitAnnotation = "hypershift.openshift.io/kube-apiserver-gomemlimit"
 	// KubeAPIServerGoAwayChanceAnnotation is the fraction of requests, from 0 to 0.02, after which the API server closes
 	// the connection, so that clients spread over its replicas. Default 0.001 with several replicas, 0 with one.
 	KubeAPIServerGoAwayChanceAnnotation = "hypershift.openshift.io/kube-apiserver-goaway-chance"
-	// KubeAPIServerMaxRequestsInFlightAnnotation is the number of reading requests that the API server handles at a
-	// time. Together with the mutating ones it is the concurrency that priority and fairness divides. Default 3000.
+	// KubeAPIServerMaxRequestsInFlightAnnotation is the number of reading requests that the API server handles at a time. With the
+	// mutating ones it is the concurrency that priority and fairness divides. Default 3000.
 	KubeAPIServerMaxRequestsInFlightAnnotation = "hypershift.openshift.io/kube-apiserver-max-requests-inflight"
 	// KubeAPIServerMaxMutatingRequestsInFlightAnnotation is the number of mutating requests that the API server handles
 	// at a time. Default 1000.
 	KubeAPIServerMaxMutatingRequestsInFlightAnnotation = "hypershift.openshift.io/kube-apiserver-max-mutating-requests-inflight"
-	// KubeAPIServerServiceAccountTokenMaxExpirationAnnotation is the longest validity of a requested service account
-	// token, such as 24h. It is one hour at least. Default: no limit.
+	// KubeAPIServerServiceAccountTokenMaxExpirationAnnotation is the longest validity of a requested service account token, such as
+	// 24h, at least one hour. Default: no limit.
 	KubeAPIServerServiceAccountTokenMaxExpirationAnnotation = "hypershift.openshift.io/kube-apiserver-service-account-token-max-expiration"
-	// KubeAPIServerVerbosityLevelAnnotation is the verbosity of the logs of the API server, from 0 to 10. From 8 on,
-	// logs contain the bodies of requests, also those of Secrets. Default 0.
+	// KubeAPIServerVerbosityLevelAnnotation is the API server's log verbosity, from 0 to 10. From 8 on, logs contain the bodies of
+	// requests, also those of Secrets. Default 0.
 	KubeAPIServerVerbosityLevelAnnotation = "hypershift.openshift.io/kube-apiserver-verbosity-level"
-	// ControlPlanePriorityClassAnnotation is the PriorityClass of pods of the control plane. It replaces
-	// hypershift-control-plane. The installation has a list of permitted classes.
+	// ControlPlanePriorityClassAnnotation is a PriorityClass, from the installation's list, that replaces hypershift-control-plane.
 	ControlPlanePriorityClassAnnotation = "hypershift.openshift.io/control-plane-priority-class"
 	// APICriticalPriorityClassAnnotation is the PriorityClass that replaces hypershift-api-critical.
 	APICriticalPriorityClassAnnotation = "hypershift.openshift.io/api-critical-priority-class"
 	// EtcdPriorityClassAnnotation is the PriorityClass that replaces hypershift-etcd.
 	EtcdPriorityClassAnnotation = "hypershift.openshift.io/etcd-priority-class"
-	// MemoryLimitFactorAnnotation is the memory limit of the containers of the control plane, as a multiple of their
-	// memory request. It replaces the factor of the installation. It is a whole number; the installation has a
-	// maximum.
+	// MemoryLimitFactorAnnotation is the memory limit of the control plane's containers as a whole multiple of their request. It
+	// replaces the installation's factor, up to the installation's maximum.
 	MemoryLimitFactorAnnotation = "hypershift.openshift.io/memory-limit-factor"
 )
 
@@ -66,25 +60,23 @@ const SigningKeyTypeRSA = "RSA"
 
 // Annotations of a HostedCluster about its certificates and keys.
 const (
-	// DisablePKIReconciliationAnnotation, if "true", stops the operator from creating and renewing the certificates
-	// and kubeconfigs of the control plane. The user supplies them.
+	// DisablePKIReconciliationAnnotation, if "true", stops the operator from creating and renewing the control plane's certificates
+	// and kubeconfigs. The user supplies them.
 	DisablePKIReconciliationAnnotation = "hypershift.openshift.io/disable-pki-reconciliation"
-	// SigningKeyTypeAnnotation is the type of the key for the tokens of service accounts, which is created with the
-	// cluster: ECDSA on the curve P-256, which is the default, or RSA with 2048 bits. AWS accepts both. Set RSA if other
-	// programs that verify these tokens do not support ES256. Another value, and a change after the creation, have no effect.
+	// SigningKeyTypeAnnotation is the type of the key for service account tokens, which is created with the cluster: ECDSA (P-256,
+	// the default), or RSA (2048 bits) if programs that verify these tokens do not support ES256. AWS accepts both. Another value,
+	// and a later change, have no effect.
 	SigningKeyTypeAnnotation = "hypershift.openshift.io/service-account-signing-key-type"
-	// RotateCertificatesAnnotation replaces the certificate authorities of the control plane when its value changes.
-	// Old and new authorities are both trusted until all programs use the new ones.
+	// RotateCertificatesAnnotation replaces the control plane's certificate authorities when its value changes. Old and new
+	// authorities are trusted until all programs use the new ones.
 	RotateCertificatesAnnotation = "hypershift.openshift.io/rotate-certificates"
-	// RotationPauseAnnotation is the minimum duration of each step of a rotation of certificate authorities, such as
-	// 24h. The default is five minutes. Programs with open connections to the API server need this time to restart
-	// between two steps.
+	// RotationPauseAnnotation is the minimum duration of each step of such a rotation, such as 24h. Default five minutes. Programs
+	// with open connections to the API server need this time to restart.
 	RotationPauseAnnotation = "hypershift.openshift.io/certificate-rotation-pause"
-	// CertificateValidityAnnotation is the validity of new certificates, such as 2160h. The default is a year, the
-	// minimum an hour.
+	// CertificateValidityAnnotation is the validity of new certificates, such as 2160h. Default a year, at least an hour.
 	CertificateValidityAnnotation = "hypershift.openshift.io/certificate-validity"
-	// CertificateRenewalAnnotation is the fraction of the validity that is left when a certificate is renewed, such
-	// as 0.5. The default is a third. It is more than 0, and 0.9 at most.
+	// CertificateRenewalAnnotation is the fraction of the validity that is left when a certificate is renewed, such as 0.5. Default
+	// a third, at most 0.9.
 	CertificateRenewalAnnotation = "hypershift.openshift.io/certificate-renewal"
 )
 
@@ -93,18 +85,17 @@ const (
 	// TargetNodeLabelsAnnotation, on a HostedCluster, restricts the targets of
 	// its load balancers to nodes with these labels.
 	TargetNodeLabelsAnnotation = "hypershift.openshift.io/aws-load-balancer-target-node-labels"
-	// LoadBalancerSubnetsAnnotation, on a HostedCluster, lists the subnets of its load balancers in the management account,
-	// by id or name, separated by commas. They must be public if it has a public load balancer. Default: the subnets that
-	// the load balancer controller finds by their tags.
+	// LoadBalancerSubnetsAnnotation, on a HostedCluster, lists the subnets of its load balancers in the management account, by id
+	// or name, separated by commas: public ones for a public load balancer. Default: the subnets that the load balancer controller
+	// finds by their tags.
 	LoadBalancerSubnetsAnnotation = "hypershift.openshift.io/aws-load-balancer-subnets"
-	// AWSLoadBalancerHealthProbeModeAnnotation is how load balancers of Services in the hosted cluster check nodes, for
-	// Services with externalTrafficPolicy Cluster: ServiceNodePort checks the node port of each Service, Shared the
-	// health endpoint of kube-proxy. Default ServiceNodePort. A
-	// cloud-controller-manager that does not know the setting ignores it.
+	// AWSLoadBalancerHealthProbeModeAnnotation is how load balancers of Services with externalTrafficPolicy Cluster in the hosted
+	// cluster check nodes: ServiceNodePort, the default, checks each Service's node port, Shared the health endpoint of kube-proxy.
+	// A cloud-controller-manager that does not know the setting ignores it.
 	AWSLoadBalancerHealthProbeModeAnnotation = "hypershift.openshift.io/aws-load-balancer-health-probe-mode"
 	// SharedLoadBalancerHealthProbePathAnnotation is the path of the health check in mode Shared. Default /healthz.
 	SharedLoadBalancerHealthProbePathAnnotation = "hypershift.openshift.io/shared-load-balancer-health-probe-path"
-	// SharedLoadBalancerHealthProbePortAnnotation is the port of the health check in mode Shared. Default 10256.
+	// SharedLoadBalancerHealthProbePortAnnotation is its port. Default 10256.
 	SharedLoadBalancerHealthProbePortAnnotation = "hypershift.openshift.io/shared-load-balancer-health-probe-port"
 	// AWSMachinePublicIPsAnnotation, "true" on a HostedCluster, assigns public addresses to its machines.
 	AWSMachinePublicIPsAnnotation = "hypershift.openshift.io/aws-machine-public-ips"
@@ -112,68 +103,65 @@ const (
 
 // Annotations of a HostedCluster about its deletion.
 const (
-	// CleanupCloudResourcesAnnotation, if "false", keeps the cloud resources that the hosted cluster created: load
-	// balancers with their security groups, volumes, snapshots. With every other value, and without the annotation,
-	// the deletion of a HostedCluster on AWS removes them. status.leftBehind lists those that could not be removed.
+	// CleanupCloudResourcesAnnotation, if "false", keeps the load balancers with their security groups, volumes and snapshots that
+	// the hosted cluster created. Otherwise the deletion of a HostedCluster on AWS removes them; status.leftBehind lists those that
+	// could not be removed.
 	CleanupCloudResourcesAnnotation = "hypershift.openshift.io/cleanup-cloud-resources"
-	// DestroyGracePeriodAnnotation, on a HostedCluster, is a Go duration. The object stays for this time after
-	// everything is deleted, so that others can read its final state.
+	// DestroyGracePeriodAnnotation, on a HostedCluster, is a Go duration for which the object stays after everything is deleted, so
+	// that others can read its final state.
 	DestroyGracePeriodAnnotation = "hypershift.openshift.io/destroy-grace-period"
-	// GiveUpAfterAnnotation, on a HostedCluster, is a Go duration. The deletion waits for this time for what it needs
-	// to delete the remaining resources, such as a role that the operator can no longer assume. It then leaves these
-	// resources and lists them. Default 10m.
+	// GiveUpAfterAnnotation, on a HostedCluster, is a Go duration for which the deletion waits for what it needs, such as a role
+	// that cannot be assumed. It then leaves the remaining resources and lists them. Default 10m.
 	GiveUpAfterAnnotation = "hypershift.openshift.io/give-up-after"
 )
 
 // Annotations of a NodePool.
 const (
-	// MachineHealthCheckTimeoutAnnotation, on a NodePool or its HostedCluster, is a Go duration: the time for which a
-	// node may be unhealthy before its machine is replaced (spec.management.autoRepair). Default 8m.
+	// MachineHealthCheckTimeoutAnnotation, on a NodePool or its HostedCluster, is a Go duration for which a node may be unhealthy
+	// before its machine is replaced (spec.management.autoRepair). Default 8m.
 	MachineHealthCheckTimeoutAnnotation = "hypershift.openshift.io/machine-health-check-timeout"
-	// MachineHealthCheckNodeStartupTimeoutAnnotation, on a NodePool or its HostedCluster, is a Go duration: the time
-	// that a machine may take to become a node before it is replaced. Default 20m.
+	// MachineHealthCheckNodeStartupTimeoutAnnotation, on a NodePool or its HostedCluster, is a Go duration that a machine may take
+	// to become a node before it is replaced. Default 20m.
 	MachineHealthCheckNodeStartupTimeoutAnnotation = "hypershift.openshift.io/machine-health-check-node-startup-timeout"
-	// MachineHealthCheckMaxUnhealthyAnnotation, on a NodePool or its HostedCluster, is a number or a percentage. If
-	// more machines than this are unhealthy, none is replaced, because the cause is then probably elsewhere. Default
-	// 2, for spot machines 100%.
+	// MachineHealthCheckMaxUnhealthyAnnotation, on a NodePool or its HostedCluster, is a number or a percentage. If more machines
+	// are unhealthy, none is replaced, because the cause is probably elsewhere. Default 2, for spot machines 100%.
 	MachineHealthCheckMaxUnhealthyAnnotation = "hypershift.openshift.io/machine-health-check-max-unhealthy"
-	// MetadataHopLimitAnnotation, "1" or "2" on a NodePool, is the hop limit of the instance metadata service. With
-	// 1, the default, pods with their own network cannot reach it. With 2 they can, and can also read the user data
-	// and use the instance's role.
+	// MetadataHopLimitAnnotation, "1" or "2" on a NodePool, is the hop limit of the instance metadata service. With 2, pods with
+	// their own network can reach it, read the user data and use the instance's role. Default 1.
 	MetadataHopLimitAnnotation = "hypershift.openshift.io/ec2-instance-metadata-hop-limit"
-	// UserDataFormatAnnotation, "ignition" or "cloud-config" on a NodePool, is the format of the user data that the image in
-	// spec.platform.aws.ami reads when it starts. Default ignition. Without spec.platform.aws.ami the release names the image
-	// and its format. Another format replaces the machines.
+	// UserDataFormatAnnotation, "ignition" or "cloud-config" on a NodePool, is the user data format of the image in
+	// spec.platform.aws.ami. Default ignition; without spec.platform.aws.ami the release names the format. Another format replaces
+	// the machines.
 	UserDataFormatAnnotation = "hypershift.openshift.io/user-data-format"
 )
 
 // Annotations that the operators write. Do not change them.
 const (
-	// HostedClusterAnnotation is on every object that was created for a HostedCluster in another namespace. Its value
-	// is "<namespace>/<name>".
+	// HostedClusterAnnotation is "<namespace>/<name>" of the HostedCluster, on every object that was created for it in another
+	// namespace.
 	HostedClusterAnnotation = "hypershift.openshift.io/cluster"
-	// CopiedFromAnnotation is on a copy of a user's Secret or ConfigMap. Its value is the name of the original.
+	// CopiedFromAnnotation is the name of the original, on a copy of a user's Secret or ConfigMap.
 	CopiedFromAnnotation = "hypershift.openshift.io/copied-from"
-	// PublishedNamesAnnotation, on the namespace of a control plane, lists the host names that its objects may
-	// publish, separated by commas. A name that starts with a dot permits all names below it.
+	// PublishedNamesAnnotation, on a control plane's namespace, lists the host names that its objects may publish, separated by
+	// commas. A name that starts with a dot permits all names below it.
 	PublishedNamesAnnotation = "hypershift.openshift.io/published-names"
 	// ExternalDNSHostnameAnnotation, on a Service, is the public name that
 	// external-dns registers for it. external-dns reads it before version 0.22.
 	ExternalDNSHostnameAnnotation = "external-dns.alpha.kubernetes.io/hostname"
 	// CurrentExternalDNSHostnameAnnotation is the same for external-dns 0.22 and later.
 	CurrentExternalDNSHostnameAnnotation = "external-dns.kubernetes.io/hostname"
-	// NodePoolAnnotation is on the same objects. Its value is "<namespace>/<name>" of the NodePool.
+	// NodePoolAnnotation is "<namespace>/<name>" of the NodePool, on the same objects.
 	NodePoolAnnotation = "hypershift.openshift.io/nodePool"
-	// ReleaseVersionAnnotation is on a NodeBootstrapTemplate. Its value is the release that its nodes run.
+	// ReleaseVersionAnnotation is the release of the nodes, on a NodeBootstrapTemplate.
 	ReleaseVersionAnnotation = "hypershift.openshift.io/releaseVersion"
-	// ClusterAutoscalerAnnotation is "true" on a HostedControlPlane for which the hypershift-operator runs the cluster autoscaler.
-	// The control-plane-operator creates its kubeconfig and its permissions in the hosted cluster.
+	// ClusterAutoscalerAnnotation is "true" on a HostedControlPlane for which the cluster autoscaler runs. The
+	// control-plane-operator creates its kubeconfig and its permissions.
 	ClusterAutoscalerAnnotation = "hypershift.openshift.io/cluster-autoscaler"
-	// AutoNodeRemovedAnnotation is "true" on a HostedControlPlane after spec.autoNode was removed from its HostedCluster, while
-	// nodes on demand are left. The control-plane-operator deletes them, and then the condition AutoNodeEnabled.
+	// AutoNodeRemovedAnnotation is "true" on a HostedControlPlane after spec.autoNode was removed, while nodes on demand are left.
+	// The control-plane-operator deletes them, and then the condition AutoNodeEnabled.
 	AutoNodeRemovedAnnotation = "hypershift.openshift.io/auto-node-removed"
-	// HostedClusterDeletedAnnotation is "true" on a HostedControlPlane if its HostedCluster is being deleted. The cloud
-	// resources of the hosted cluster are then removed if CleanupCloudResourcesAnnotation is "true" there, and nothing new
-	// may be created. The HostedControlPlane is deleted later, when the hosted API server is no longer needed.
+	// HostedClusterDeletedAnnotation is "true" on a HostedControlPlane whose HostedCluster is being deleted. Nothing new may be
+	// created, and the hosted cluster's cloud resources are removed if CleanupCloudResourcesAnnotation is "true" there. The
+	// HostedControlPlane is deleted when its API server is no longer needed.
 	HostedClusterDeletedAnnotation = "hypershift.openshift.io/hosted-cluster-deleted"
 )

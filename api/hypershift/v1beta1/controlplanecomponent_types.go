@@ -6,20 +6,17 @@ import (
 
 // Condition types and reasons of a ControlPlaneComponent.
 const (
-	// ControlPlaneComponentAvailable is True when enough pods of the component are ready. If False, the message
-	// contains the reason. A new component has no conditions until it is available, has a problem, or has started for ten
-	// seconds.
+	// ControlPlaneComponentAvailable is True when enough pods of the component are ready. A new component has no conditions until
+	// it is available, has a problem, or has started for ten seconds.
 	ControlPlaneComponentAvailable = "Available"
 	// ControlPlaneComponentRolloutComplete is True when all pods of the component run the desired version.
 	ControlPlaneComponentRolloutComplete = "RolloutComplete"
 
-	// WaitingForDependenciesReason: the component waits for other components. The message names them. No action is
-	// needed.
+	// WaitingForDependenciesReason: the component waits for other components.
 	WaitingForDependenciesReason = "WaitingForDependencies"
-	// ReconciliationErrorReason: an object of the component could not be applied. The message contains the error. The
-	// operator retries.
+	// ReconciliationErrorReason: an object of the component could not be applied.
 	ReconciliationErrorReason = "ReconciliationError"
-	// WaitingForRolloutCompleteReason: pods are being replaced. No action is needed.
+	// WaitingForRolloutCompleteReason: pods are being replaced.
 	WaitingForRolloutCompleteReason = "WaitingForRolloutComplete"
 )
 

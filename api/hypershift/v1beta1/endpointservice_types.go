@@ -7,13 +7,11 @@ import (
 // Condition types of an AWSEndpointService. The HostedCluster has both of them too, summarized over all its
 // AWSEndpointServices.
 const (
-	// AWSEndpointServiceAvailable is True when the VPC endpoint service in the management account exists, matches the
-	// desired state and accepts connections of the customer's role. If False, the message names the call that failed
-	// or the object to change.
+	// AWSEndpointServiceAvailable is True when the VPC endpoint service in the management account exists, matches the desired state
+	// and accepts connections of the customer's role.
 	AWSEndpointServiceAvailable = "AWSEndpointServiceAvailable"
-	// AWSEndpointAvailable is True when the VPC endpoint in the customer's account is available and its DNS records
-	// exist. If False, the message contains the reason. A new endpoint is pending for some minutes; no action is
-	// needed then.
+	// AWSEndpointAvailable is True when the VPC endpoint in the customer's account is available and its DNS records exist. A new
+	// endpoint is pending for some minutes.
 	AWSEndpointAvailable = "AWSEndpointAvailable"
 )
 

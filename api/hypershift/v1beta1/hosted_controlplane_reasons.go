@@ -17,18 +17,15 @@ const (
 
 // Reasons of KubeAPIServerAvailable, KubeAPIServerReachable and EtcdAvailable.
 const (
-	// KubeconfigInvalidReason: the Secret with the kubeconfig of the hosted API server cannot be used. The message
-	// contains the error. Correct or delete the Secret.
+	// KubeconfigInvalidReason: the Secret with the hosted API server's kubeconfig cannot be used. Correct or delete it.
 	KubeconfigInvalidReason = "KubeconfigInvalid"
-	// KubeconfigRefusedReason: the hosted API server does not accept the credentials in the kubeconfig. Renew the Secret that
-	// the message names.
+	// KubeconfigRefusedReason: the hosted API server does not accept the kubeconfig's credentials. Renew the Secret that the
+	// message names.
 	KubeconfigRefusedReason = "KubeconfigRefused"
-	// KubeAPIServerUnreachableReason: there is no response at the address of the hosted API server in the kubeconfig.
-	// Check that the API server runs, and check the network to it.
+	// KubeAPIServerUnreachableReason: no response at the hosted API server's address. Check that it runs, and the network to it.
 	KubeAPIServerUnreachableReason = "KubeAPIServerUnreachable"
-	// KubeAPIServerUntrustedReason: the server at the address in the kubeconfig has no certificate that the
-	// kubeconfig trusts. Compare the serving certificate with the certificate authority and the host name in the
-	// kubeconfig.
+	// KubeAPIServerUntrustedReason: the kubeconfig does not trust the certificate of the server at its address. Compare the serving
+	// certificate with the kubeconfig's certificate authority and host name.
 	KubeAPIServerUntrustedReason = "KubeAPIServerUntrusted"
 	// KubeAPIServerNotReadyReason: the hosted API server reports that it is not ready. The message names the failed
 	// checks.
@@ -37,17 +34,16 @@ const (
 	// load balancer takes some minutes. If this persists, check the events of the Service in the message, and the
 	// network to it.
 	WaitingForFirstAnswerReason = "WaitingForFirstAnswer"
-	// CheckedInsideOnlyReason: the control-plane-operator cannot reach the load balancer, but the hosted API server
-	// responds inside the management cluster. No action is needed if the management cluster may not use that load
-	// balancer, for example because spec.networking.apiServer.allowedCIDRBlocks does not list its addresses.
-	// Otherwise check the load balancer.
+	// CheckedInsideOnlyReason: the control-plane-operator cannot reach the load balancer, but the hosted API server responds inside
+	// the management cluster. Check the load balancer, unless the management cluster may not use it, for example because
+	// spec.networking.apiServer.allowedCIDRBlocks does not list its addresses.
 	CheckedInsideOnlyReason = "CheckedInsideOnly"
 )
 
 // Reasons of AWSDefaultSecurityGroupCreated and AWSDefaultSecurityGroupDeleted, in addition to
 // SecurityGroupNameTaken, SecurityGroupInUse and those for errors of AWS.
 const (
-	// VPCNotNamedReason: the security group of the workers cannot be created, because their VPC is not specified. Set
+	// VPCNotNamedReason: the workers' security group cannot be created, because their VPC is not specified. Set
 	// spec.platform.aws.cloudProviderConfig.vpc.
 	VPCNotNamedReason = "VPCNotNamed"
 )

@@ -10,19 +10,16 @@ const (
 	// ClusterVersionProgressing is True while a release is rolled out. False is normal.
 	ClusterVersionProgressing = "ClusterVersionProgressing"
 	// ClusterVersionSucceeding is True while the release is applied without errors. What only takes time is no error.
-	// If False, the message names the component or the object that fails.
 	ClusterVersionSucceeding = "ClusterVersionSucceeding"
-	// ClusterVersionAvailable is True when a release has been rolled out completely, the API server and etcd are
-	// available, and the objects of the release in the hosted cluster are up to date. If False, the message names what
-	// is missing.
+	// ClusterVersionAvailable is True when a release has been rolled out completely, the API server and etcd are available, and the
+	// release's objects in the hosted cluster are up to date.
 	ClusterVersionAvailable = "ClusterVersionAvailable"
 )
 
 // Condition types that appear while a cluster is being deleted.
 const (
-	// CloudResourcesDestroyed is True when the cloud resources that the hosted cluster created (load balancers,
-	// volumes, snapshots) are deleted. If False, the message lists the remaining ones. No action is needed while their
-	// number decreases.
+	// CloudResourcesDestroyed is True when the cloud resources that the hosted cluster created (load balancers, volumes, snapshots)
+	// are deleted. The message lists the remaining ones.
 	CloudResourcesDestroyed = "CloudResourcesDestroyed"
 	// HostedClusterDestroyed is True when everything is deleted and only the grace period remains.
 	HostedClusterDestroyed = "HostedClusterDestroyed"
@@ -30,11 +27,9 @@ const (
 
 // Condition types of a HostedControlPlane only.
 const (
-	// HostedControlPlaneAvailable is True when infrastructure, etcd and API server are available and the
-	// configuration is valid. If False, the message contains the reason.
+	// HostedControlPlaneAvailable is True when infrastructure, etcd and API server are available and the configuration is valid.
 	HostedControlPlaneAvailable = "Available"
-	// HostedControlPlaneDegraded is True while components of the control plane have fewer ready pods than desired.
-	// False is normal.
+	// HostedControlPlaneDegraded is True while components have fewer ready pods than desired. False is normal.
 	HostedControlPlaneDegraded = "Degraded"
 	// EtcdSnapshotRestored is True when etcd was restored from the snapshot in
 	// spec.etcd.managed.storage.restoreSnapshotURL. If False, check the URL and whether it has expired.

@@ -4,12 +4,11 @@ package v1beta1
 const (
 	// BlockedReason: a condition blocks the roll-out. The message names it.
 	BlockedReason = "Blocked"
-	// ProgressingReason: the desired release is being rolled out. No action is needed.
+	// ProgressingReason: the desired release is being rolled out.
 	ProgressingReason = "Progressing"
 	// ReconciliationPausedReason: spec.pausedUntil stops changes. Remove it to continue.
 	ReconciliationPausedReason = "ReconciliationPaused"
-	// ReconciliationInvalidPausedUntilReason: spec.pausedUntil is invalid. The operator treats it as a pause. Correct
-	// it.
+	// ReconciliationInvalidPausedUntilReason: spec.pausedUntil is invalid, which counts as a pause. Correct it.
 	ReconciliationInvalidPausedUntilReason = "InvalidPausedUntilValue"
 )
 
@@ -18,8 +17,7 @@ const (
 	// NetworkPoliciesIgnoredReason: a connection succeeded that NetworkPolicies forbid. Install a network plugin that
 	// enforces them, or enable enforcement in the present one.
 	NetworkPoliciesIgnoredReason = "NetworkPoliciesIgnored"
-	// NetworkPoliciesUntriedReason: no control plane of the management cluster has a pod that can be checked yet. The
-	// operator retries.
+	// NetworkPoliciesUntriedReason: no control plane of the management cluster has a pod that can be checked yet.
 	NetworkPoliciesUntriedReason = "NetworkPoliciesUntried"
 )
 
@@ -28,8 +26,7 @@ const (
 	// PlatformCredentialsNotFoundReason: a role is missing in spec.platform.aws.rolesRef, or its Secret could not be
 	// written. Complete rolesRef.
 	PlatformCredentialsNotFoundReason = "PlatformCredentialsNotFound"
-	// OIDCConfigurationInvalidReason: the documents cannot be published at the issuer URL. The message contains the
-	// reason.
+	// OIDCConfigurationInvalidReason: the documents cannot be published at the issuer URL.
 	OIDCConfigurationInvalidReason = "OIDCConfigurationInvalid"
 	// OIDCStorageMissingReason: the installation has no bucket for the documents. Install with
 	// --oidc-storage-provider-s3-*, or set serviceAccountSigningKey to your own key.
@@ -39,60 +36,54 @@ const (
 	InvalidIdentityProviderReason = "InvalidIdentityProvider"
 	// InvalidIAMRoleReason: a role cannot be assumed. Correct its ARN or its trust policy.
 	InvalidIAMRoleReason = "InvalidIAMRole"
-	// ServiceAccountTrustedReason: the trust policies of roles name service accounts of the hosted cluster. Its
-	// administrators can create tokens for them. Use the subjects in the message in their place.
+	// ServiceAccountTrustedReason: trust policies name service accounts of the hosted cluster, for which its administrators can
+	// create tokens. Use the subjects in the message in their place.
 	ServiceAccountTrustedReason = "ServiceAccountTrusted"
-	// ControlPlaneOperatorNotRunningReason: the control-plane-operator, which reports this state, does not run. The
-	// message names its Deployment and contains the status of it. Check its pods.
+	// ControlPlaneOperatorNotRunningReason: the control-plane-operator, which reports this state, does not run. Check the pods of
+	// the Deployment that the message names.
 	ControlPlaneOperatorNotRunningReason = "ControlPlaneOperatorNotRunning"
-	// NoEndpointServicesReason: there is no AWSEndpointService, because the cluster is public or is still being
-	// created. No action is needed.
+	// NoEndpointServicesReason: there is no AWSEndpointService, because the cluster is public or is still being created.
 	NoEndpointServicesReason = "NoEndpointServices"
 )
 
 // Reasons of conditions about components of the control plane.
 const (
-	// WaitingOnInfrastructureReason: a load balancer or Route has no host name yet. The message names it. A new load
-	// balancer takes some minutes.
+	// WaitingOnInfrastructureReason: a load balancer or Route has no host name yet. A new load balancer takes some minutes.
 	WaitingOnInfrastructureReason = "WaitingOnInfrastructureReady"
 	// NotDeployedReason: this version of the operators does not run the component.
 	NotDeployedReason = "NotDeployed"
-	// WaitingForAvailableReason: the component is starting. No action is needed unless this persists.
+	// WaitingForAvailableReason: the component is starting.
 	WaitingForAvailableReason = "WaitingForAvailable"
 	// EtcdQuorumAvailableReason: a majority of the etcd members is available.
 	EtcdQuorumAvailableReason = "QuorumAvailable"
 	// EtcdWaitingForQuorumReason: too few etcd members are available. If this persists, check their pods and volumes.
 	EtcdWaitingForQuorumReason = "EtcdWaitingForQuorum"
-	// EtcdDataMissingReason: an etcd member that had data before has an empty volume, and there is no other member to
-	// copy the data from. It does not start empty. Restore the volume, or those of most members. If they are lost
-	// permanently, create a new HostedCluster from a snapshot, or accept the loss of the data as described in
-	// docs/etcd.md.
+	// EtcdDataMissingReason: an etcd member that had data has an empty volume, and no other member has the data. It does not start
+	// empty. Restore the volume, or those of most members. If they are lost permanently, create a new HostedCluster from a
+	// snapshot, or accept the loss as described in docs/etcd.md.
 	EtcdDataMissingReason = "EtcdDataMissing"
-	// EtcdDataCorruptReason: the data of an etcd member differs from that of the others, and etcd has stopped reading
-	// and writing. Replace the volume of the member that the message names, as described in docs/etcd.md.
+	// EtcdDataCorruptReason: an etcd member's data differs from the others, and etcd has stopped reading and writing. Replace the
+	// volume of the member that the message names, as described in docs/etcd.md.
 	EtcdDataCorruptReason = "EtcdDataCorrupt"
-	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been created yet. No action is needed
-	// unless this persists.
+	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been created yet.
 	KubeconfigWaitingForCreateReason = "KubeconfigWaitingForCreate"
 	// ExternalDNSHostNotReachableReason: a host name of spec.services does not exist, or does not lead to its load
 	// balancer. Create or change the DNS record that the message names, or check the logs of external-dns.
 	ExternalDNSHostNotReachableReason = "ExternalDNSHostNotReachable"
-	// MissingReleaseImagesReason: the release payload lacks images. The message lists them. Set a complete release.
+	// MissingReleaseImagesReason: the release payload lacks the images in the message. Set a complete release.
 	MissingReleaseImagesReason = "MissingReleaseImages"
 )
 
 // Reasons of conditions that appear while a cluster is being deleted.
 const (
-	// CloudResourcesRemainingReason: the message lists the remaining cloud resources. No action is needed while their
-	// number decreases.
+	// CloudResourcesRemainingReason: the message lists the remaining cloud resources. Wait while their number decreases.
 	CloudResourcesRemainingReason = "CloudResourcesRemaining"
 	// ControllerNotRunningReason: the program that deletes the cloud resources in the message does not run in the
 	// hosted cluster, for example because the cluster has no nodes. The deletion does not wait for them. Delete them
 	// manually.
 	ControllerNotRunningReason = "ControllerNotRunning"
-	// CloudResourcesCleanupSkippedReason: cloud resources could not be deleted, and the operator stopped waiting for
-	// them. Its AWS identity was lost, or the hosted cluster did not delete its resources. The message lists them.
-	// Delete them manually.
+	// CloudResourcesCleanupSkippedReason: the operator stopped waiting for the cloud resources in the message: its AWS identity was
+	// lost, or the hosted cluster did not delete them. Delete them manually.
 	CloudResourcesCleanupSkippedReason = "CloudResourcesCleanupSkipped"
 	// WaitingForGracePeriodReason: everything is deleted. The object stays for the requested grace period.
 	WaitingForGracePeriodReason = "WaitingForGracePeriod"

@@ -6,32 +6,30 @@ import (
 
 // Condition types of a NodeBootstrap.
 const (
-	// NodeBootstrapDataSecretCreatedCondition is True when the user data of the machine exists. The machine is
-	// created only then.
+	// NodeBootstrapDataSecretCreatedCondition is True when the machine's user data exists. The machine is created only then.
 	NodeBootstrapDataSecretCreatedCondition = "DataSecretCreated"
-	// NodeBootstrapReadyCondition has the status of DataSecretCreated for the whole life of the machine. Cluster API
-	// shows it as BootstrapConfigReady of the Machine.
+	// NodeBootstrapReadyCondition has the status of DataSecretCreated. Cluster API shows it as BootstrapConfigReady of the Machine.
 	NodeBootstrapReadyCondition = "Ready"
-	// NodeBootstrapPausedCondition is True while the user data of the machine is not reconciled, because the cluster
-	// or the object is paused.
+	// NodeBootstrapPausedCondition is True while the machine's user data is not reconciled, because the cluster or the object is
+	// paused.
 	NodeBootstrapPausedCondition = "Paused"
 )
 
 // Reasons of a NodeBootstrap.
 const (
-	// WaitingForMachineReason: Cluster API has not set the Machine of this object yet. No action is needed.
+	// WaitingForMachineReason: Cluster API has not set the Machine of this object yet.
 	WaitingForMachineReason = "WaitingForMachine"
-	// WaitingForAPIServerReason: a node needs the address and the certificate authority of the API server, and one of
-	// them is not known yet. The message names it. See the conditions of the HostedCluster.
+	// WaitingForAPIServerReason: the API server's address or certificate authority is not known yet. See the conditions of the
+	// HostedCluster.
 	WaitingForAPIServerReason = "WaitingForAPIServer"
-	// ConfigNotFoundReason: the Secret with the configuration of the node pool does not exist. The operator writes it
-	// again at the next reconcile of the NodePool. If it does not, check the conditions of the NodePool.
+	// ConfigNotFoundReason: the Secret with the node pool's configuration does not exist. The NodePool's next reconcile writes it;
+	// otherwise check the conditions of the NodePool.
 	ConfigNotFoundReason = "ConfigNotFound"
-	// InvalidNodeInputReason: an object that the HostedCluster refers to for its nodes (ssh key, trust bundle, proxy)
-	// is missing or cannot be read. The message names it. Correct it. Until then no new machine can be created.
+	// InvalidNodeInputReason: an object that the HostedCluster refers to for its nodes (ssh key, trust bundle, proxy) is missing or
+	// cannot be read. Until it is corrected, no new machine can be created.
 	InvalidNodeInputReason = "InvalidNodeInput"
-	// UserDataTooLargeReason: EC2 accepts at most 16 KiB of user data. The message names the largest part. Reduce it,
-	// or put it into the machine image.
+	// UserDataTooLargeReason: EC2 accepts at most 16 KiB of user data. Reduce the largest part, which the message names, or put it
+	// into the machine image.
 	UserDataTooLargeReason = "UserDataTooLarge"
 )
 

@@ -45,21 +45,19 @@ type NodePoolCondition struct {
 // Conditions of a NodePool. True is good, unless the description of the condition differs. If a condition is not
 // good, its message describes what to do.
 const (
-	// NodePoolReadyCondition is True when at least the desired number of nodes is available. While it is False, the
-	// message names what the pool waits for.
+	// NodePoolReadyCondition is True when at least the desired number of nodes is available.
 	NodePoolReadyCondition = "Ready"
 
-	// NodePoolReconcilingCondition is True while nodes are updated to another version, configuration or machine
-	// template. Otherwise it is absent. Ready stays True meanwhile if enough nodes are available.
+	// NodePoolReconcilingCondition is True while nodes are updated to another version, configuration or machine template. Otherwise
+	// it is absent. Ready stays True if enough nodes are available.
 	NodePoolReconcilingCondition = "Reconciling"
 
 	// NodePoolStalledCondition is True while waiting does not help: the condition that the message names requires a
 	// change of spec. Otherwise it is absent.
 	NodePoolStalledCondition = "Stalled"
 
-	// NodePoolAutoscalingEnabledCondition is True when the cluster autoscaler runs and has the bounds of
-	// spec.autoScaling. False is normal with spec.replicas. With reason ValidationFailed, correct spec.autoScaling as
-	// described in the message.
+	// NodePoolAutoscalingEnabledCondition is True when the cluster autoscaler runs and has the bounds of spec.autoScaling. False is
+	// normal with spec.replicas. With reason ValidationFailed, correct spec.autoScaling.
 	NodePoolAutoscalingEnabledCondition = "AutoscalingEnabled"
 
 	// NodePoolAutorepairEnabledCondition is True when unhealthy machines are replaced (spec.management.autoRepair).
@@ -72,12 +70,12 @@ const (
 	// the pull secret of the HostedCluster.
 	NodePoolValidReleaseImageCondition = "ValidReleaseImage"
 
-	// NodePoolValidConfigurationCondition is True when the object could be decoded and its fields are consistent. If
-	// False, correct the field that the message names. Nothing is changed until then.
+	// NodePoolValidConfigurationCondition is True when the object could be decoded and its fields are consistent. Nothing is
+	// changed until then.
 	NodePoolValidConfigurationCondition = "ValidConfiguration"
 
-	// NodePoolSupportedFieldsCondition is True when this version supports all fields that are set in spec. If False,
-	// the message lists fields that are accepted but have no effect yet. Do not rely on them.
+	// NodePoolSupportedFieldsCondition is True when this version supports all fields in spec. The message lists fields that have no
+	// effect.
 	NodePoolSupportedFieldsCondition = "SupportedFields"
 
 	// NodePoolValidArchPlatformCondition is True when platform and release support spec.arch. If False, set another
@@ -91,12 +89,10 @@ const (
 	// old for it. If False, upgrade the pool, or the HostedCluster first.
 	NodePoolSupportedVersionSkewCondition = "SupportedVersionSkew"
 
-	// NodePoolValidMachineConfigCondition is True when the ConfigMaps of spec.config exist and are valid. If False,
-	// correct the one that the message names.
+	// NodePoolValidMachineConfigCondition is True when the ConfigMaps of spec.config exist and are valid.
 	NodePoolValidMachineConfigCondition = "ValidMachineConfig"
 
-	// NodePoolValidTuningConfigCondition is True when the ConfigMaps of spec.tuningConfig exist and are valid. If
-	// False, correct the one that the message names.
+	// NodePoolValidTuningConfigCondition is True when the ConfigMaps of spec.tuningConfig exist and are valid.
 	NodePoolValidTuningConfigCondition = "ValidTuningConfig"
 
 	// NodePoolUpdatingConfigCondition is True while nodes are updated to another configuration. False is normal.
@@ -109,44 +105,41 @@ const (
 	// instance type, image, volume or similar. False is normal.
 	NodePoolUpdatingPlatformMachineTemplateCondition = "UpdatingPlatformMachineTemplate"
 
-	// NodePoolValidGeneratedPayloadCondition is True when the configuration of the nodes could be rendered. If False,
-	// the message names the part of spec.config or of the release that could not be rendered.
+	// NodePoolValidGeneratedPayloadCondition is True when the nodes' configuration could be rendered. The message names the part of
+	// spec.config or of the release that could not.
 	NodePoolValidGeneratedPayloadCondition = "ValidGeneratedPayload"
 
-	// NodePoolReachedIgnitionEndpointCondition is True when at least one machine has joined the cluster with its
-	// configuration. If it stays False while machines run, they cannot reach the control plane. Check routes,
-	// security groups and, for a private cluster, the AWSEndpointServices.
+	// NodePoolReachedIgnitionEndpointCondition is True when at least one machine has joined the cluster with its configuration. If
+	// it stays False while machines run, check routes, security groups and, for a private cluster, the AWSEndpointServices.
 	NodePoolReachedIgnitionEndpointCondition = "ReachedIgnitionEndpoint"
 
-	// NodePoolAllMachinesReadyCondition is True when all machines run. If False, the message groups the machines by
-	// reason.
+	// NodePoolAllMachinesReadyCondition is True when all machines run.
 	NodePoolAllMachinesReadyCondition = "AllMachinesReady"
 
-	// NodePoolAllNodesHealthyCondition is True when all nodes are ready. If False, the message groups them by reason.
+	// NodePoolAllNodesHealthyCondition is True when all nodes are ready.
 	NodePoolAllNodesHealthyCondition = "AllNodesHealthy"
 
 	// NodePoolClusterNetworkCIDRConflictCondition is True while a machine has an address of the pod or service
 	// network. Otherwise it is absent. Use a subnet outside of both networks, or a cluster with other networks.
 	NodePoolClusterNetworkCIDRConflictCondition = "ClusterNetworkCIDRConflict"
 
-	// NodePoolValidPlatformConfigCondition is True when spec.platform matches AWS and the cluster (instance type and
-	// arch, the subnet's VPC). If False, correct the field that the message names.
+	// NodePoolValidPlatformConfigCondition is True when spec.platform matches AWS and the cluster (instance type and arch, the
+	// subnet's VPC).
 	NodePoolValidPlatformConfigCondition = "ValidPlatformConfig"
 
 	// NodePoolValidPlatformImageCondition is True when there is an image for the region and arch. If False, set
 	// spec.platform.aws.ami.
 	NodePoolValidPlatformImageCondition = "ValidPlatformImage"
 
-	// NodePoolAWSSecurityGroupAvailableCondition is True when the security group of the cluster's workers exists. If
-	// it stays False, check the conditions of the HostedCluster.
+	// NodePoolAWSSecurityGroupAvailableCondition is True when the workers' security group exists. If it stays False, check the
+	// conditions of the HostedCluster.
 	NodePoolAWSSecurityGroupAvailableCondition = "AWSSecurityGroupAvailable"
 
-	// NodePoolAWSResourceTagConflictCondition is True while a tag of the pool is overridden by a tag of the cluster.
-	// Remove the tag from the pool, or set overridePolicy Allow in the cluster. False or absent is normal.
+	// NodePoolAWSResourceTagConflictCondition is True while a tag of the cluster overrides a tag of the pool. Remove the tag from
+	// the pool, or set overridePolicy Allow in the cluster. False or absent is normal.
 	NodePoolAWSResourceTagConflictCondition = "AWSResourceTagConflict"
 
-	// NodePoolValidMachineTemplateCondition is True when the machine template could be created. If False, the message
-	// contains the error.
+	// NodePoolValidMachineTemplateCondition is True when the machine template could be created.
 	NodePoolValidMachineTemplateCondition = "ValidMachineTemplate"
 
 	// NodePoolDeletingCondition is True while the pool is being deleted. Its message counts the remaining machines.
@@ -156,10 +149,10 @@ const (
 
 // Reasons of NodePool conditions. Conditions that are copied from Cluster API's machines keep their own reasons.
 const (
-	// NodePoolAsExpectedReason: the state is as desired. No action is needed.
+	// NodePoolAsExpectedReason: the state is as desired.
 	NodePoolAsExpectedReason = "AsExpected"
 
-	// NodePoolValidationFailedReason: spec is invalid. Correct the field that the message names.
+	// NodePoolValidationFailedReason: spec is invalid.
 	NodePoolValidationFailedReason = "ValidationFailed"
 
 	// NodePoolNotFoundReason: an object in spec does not exist. Create it or correct the name.
@@ -168,12 +161,10 @@ const (
 	// NodePoolIgnitionNotReachedReason: no machine has fetched its configuration yet.
 	NodePoolIgnitionNotReachedReason = "ignitionNotReached"
 
-	// NodePoolDefaultSecurityGroupNotReadyReason: the security group of the cluster's workers does not exist yet. No
-	// action is needed.
+	// NodePoolDefaultSecurityGroupNotReadyReason: the workers' security group does not exist yet.
 	NodePoolDefaultSecurityGroupNotReadyReason = "DefaultSGNotReady"
 
-	// NodePoolUnsupportedSkewReason: the version of the pool is not compatible with that of the control plane. Change
-	// one of them.
+	// NodePoolUnsupportedSkewReason: the pool's version is not compatible with the control plane's version. Change one of them.
 	NodePoolUnsupportedSkewReason = "UnsupportedSkew"
 
 	// NodePoolTagConflictDetectedReason: a tag of the cluster overrides a tag of the pool. Remove the tag from the

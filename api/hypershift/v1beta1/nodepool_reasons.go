@@ -8,11 +8,11 @@ const (
 	// NodePoolAutoscalerDisabledReason: the HostedCluster has the annotation
 	// hypershift.openshift.io/disable-cluster-autoscaler. Remove it, or set spec.replicas in place of spec.autoScaling.
 	NodePoolAutoscalerDisabledReason = "AutoscalerDisabled"
-	// NodePoolAutoscalerMissingReason: the release of the cluster has no image cluster-autoscaler. The pool keeps the
-	// number of its nodes within its bounds. Choose a release that has the image, or set spec.replicas.
+	// NodePoolAutoscalerMissingReason: the release has no image cluster-autoscaler. The pool keeps the number of its nodes within
+	// its bounds. Choose a release with the image, or set spec.replicas.
 	NodePoolAutoscalerMissingReason = "AutoscalerMissing"
-	// NodePoolAutoscalerNotAvailableReason: the cluster autoscaler does not run yet, or no longer. If this persists, check
-	// the Deployment cluster-autoscaler in the namespace of the control plane.
+	// NodePoolAutoscalerNotAvailableReason: the cluster autoscaler does not run. If this persists, check the Deployment
+	// cluster-autoscaler in the control plane's namespace.
 	NodePoolAutoscalerNotAvailableReason = "AutoscalerNotAvailable"
 	// NodePoolAutoRepairOffReason: spec.management.autoRepair is false. An unhealthy machine stays until a person
 	// deletes it.
@@ -22,29 +22,25 @@ const (
 	NodePoolRemediationRestrictedReason = "RemediationRestricted"
 	// NodePoolReservedReason: the value is reserved and has no effect. Create a pool with another value.
 	NodePoolReservedReason = "Reserved"
-	// NodePoolUnknownInstanceTypeReason: EC2 does not have the instance type in the region of the cluster. Set
-	// another one.
+	// NodePoolUnknownInstanceTypeReason: the region's EC2 does not have the instance type. Set another one.
 	NodePoolUnknownInstanceTypeReason = "UnknownInstanceType"
-	// NodePoolArchMismatchReason: the processor architecture of the instance type differs from spec.arch. Set another
-	// instance type, or create a pool with another arch.
+	// NodePoolArchMismatchReason: the instance type's processor architecture differs from spec.arch. Set another instance type, or
+	// create a pool with another arch.
 	NodePoolArchMismatchReason = "ArchMismatch"
 	// NodePoolImageUnknownReason: the release has no machine image for the region and arch. Set
 	// spec.platform.aws.ami.
 	NodePoolImageUnknownReason = "ImageUnknown"
-	// NodePoolUpdatingReason: machines are being replaced. The message counts them. No action is needed, except with
-	// strategy OnDelete: delete each machine to replace it.
+	// NodePoolUpdatingReason: machines are being replaced. With strategy OnDelete, delete each machine to replace it.
 	NodePoolUpdatingReason = "Updating"
-	// NodePoolWaitingForMachinesReason: there are fewer machines than desired. No action is needed unless this
-	// persists.
+	// NodePoolWaitingForMachinesReason: there are fewer machines than desired.
 	NodePoolWaitingForMachinesReason = "WaitingForMachines"
-	// NodePoolMachinesNotReadyReason: machines do not run yet, or no longer run. The message groups them by reason.
+	// NodePoolMachinesNotReadyReason: machines do not run yet, or no longer run.
 	NodePoolMachinesNotReadyReason = "MachinesNotReady"
-	// NodePoolNodesNotHealthyReason: nodes are missing or not ready. The message groups them by reason.
+	// NodePoolNodesNotHealthyReason: nodes are missing or not ready.
 	NodePoolNodesNotHealthyReason = "NodesNotHealthy"
-	// NodePoolMachinesGoReason: the machines of a deleted pool are being deleted. The message counts them.
+	// NodePoolMachinesGoReason: the machines of a deleted pool are being deleted.
 	NodePoolMachinesGoReason = "MachinesGo"
-	// NodePoolNetworkConflictReason: machines have addresses of the cluster's networks. The message names both. Use
-	// another subnet, in a new pool.
+	// NodePoolNetworkConflictReason: machines have addresses of the cluster's networks. Use another subnet, in a new pool.
 	NodePoolNetworkConflictReason = "NetworkConflict"
 	// NodePoolNodesJoinedReason: a machine has joined with its configuration.
 	NodePoolNodesJoinedReason = "NodesJoined"

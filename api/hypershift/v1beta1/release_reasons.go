@@ -5,23 +5,20 @@ const (
 	// ReleaseImageNotFoundReason: the registry does not have the release image. Set another spec.release.image, or
 	// push the image.
 	ReleaseImageNotFoundReason = "ReleaseImageNotFound"
-	// ReleaseImageDeniedReason: the registry denies access to the release image with the credentials of the pull
-	// secret. Add credentials with access to it to the Secret in spec.pullSecret.
+	// ReleaseImageDeniedReason: the registry denies access to the release image. Add credentials to the Secret in spec.pullSecret.
 	ReleaseImageDeniedReason = "ReleaseImageDenied"
-	// RegistryUnreachableReason: the registry did not respond, or its response cannot be used. The message contains
-	// the reason. The operator retries. If this persists, check the network between the hypershift-operator and the
-	// registry, or install with --registry-overrides.
+	// RegistryUnreachableReason: the registry did not respond, or its response cannot be used. If this persists, check the network
+	// between the hypershift-operator and the registry, or install with --registry-overrides.
 	RegistryUnreachableReason = "RegistryUnreachable"
-	// ReleaseImageNotAllowedReason: the administrator of the management cluster accepts only releases of the
-	// repositories in the message. Set a release from one of them, or request that the repository is added (chart
-	// value releases.allowedRepositories).
+	// ReleaseImageNotAllowedReason: the administrator of the management cluster accepts only releases of the repositories in the
+	// message. Set one of them, or request that the repository is added (chart value releases.allowedRepositories).
 	ReleaseImageNotAllowedReason = "ReleaseImageNotAllowed"
 	// ReleaseImageNotSignedReason: the administrator of the management cluster accepts only signed releases, and no
 	// trusted key has signed this one. Set a release of your vendor, or request that the key is added (chart value
 	// releases.signatureKeys).
 	ReleaseImageNotSignedReason = "ReleaseImageNotSigned"
-	// UnsupportedVersionReason: this version of the operators does not support the version of the release. Set a
-	// release in the range that the message names.
+	// UnsupportedVersionReason: the operators do not support the release's version. Set a release in the range that the message
+	// names.
 	UnsupportedVersionReason = "UnsupportedVersion"
 	// UnsupportedArchitectureReason: the release has no images for the nodes on which the control plane would run.
 	// Set a release for several architectures, or select other nodes with spec.nodeSelector.

@@ -29,11 +29,23 @@ func tables() string {
 		fmt.Fprintf(&w, "| %s | %d |\n", result, counts[result])
 	}
 	for _, section := range sections {
-		fmt.Fprintf(&w, "\n### %s %s\n\n| Number | Recommendation | Result | Remark |\n|---|---|---|---|\n", section.ID, section.Title)
+		fmt.Fprintf(&w, "\n### %s %s\n", section.ID, section.Title)
+		var met []string
+		var rows strings.Builder
 		for _, r := range table {
-			if r.section() == section.ID {
-				fmt.Fprintf(&w, "| %s | %s | %s | %s |\n", strings.ReplaceAll(r.ID, "-", " to "), r.What, r.Result, r.Reason)
+			switch {
+			case r.section() != section.ID:
+			case r.Result == Met && r.Reason == "":
+				met = append(met, r.ID+" "+r.What)
+			default:
+				fmt.Fprintf(&rows, "| %s | %s | %s | %s |\n", r.ID, r.What, r.Result, r.Reason)
 			}
+		}
+		if met != nil {
+			fmt.Fprintf(&w, "\nMet: %s.\n", strings.Join(met, "; "))
+		}
+		if rows.Len() > 0 {
+			fmt.Fprintf(&w, "\n| Number | Recommendation | Result | Remark |\n|---|---|---|---|\n%s", rows.String())
 		}
 	}
 	return w.String()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -176,8 +177,18 @@ func (r *Report) section(out *strings.Builder) {
 	total := rows[len(rows)-1]
 	fmt.Fprintf(out, "**%d of %d** specs passed on %s, at commit %s, in %.0f minutes, on a hosted cluster with %s in %s.\n\n",
 		total.Passed, total.List, r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes, count(r.Workers, "worker"), count(r.Zones, "zone"))
-	out.WriteString(r.markdown())
+	out.WriteString(r.bySIG())
 	r.writeMissing(out)
+}
+
+// bySIG counts the passed specs of each SIG.
+func (r *Report) bySIG() string {
+	rows := r.Rows()
+	var all []string
+	for _, row := range rows[:len(rows)-1] {
+		all = append(all, fmt.Sprintf("%s %d of %d", row.SIG, row.Passed, row.List))
+	}
+	return "Passed: " + strings.Join(all, ", ") + ".\n"
 }
 
 // writeMissing lists the specs that failed without a reason that is known, or did not run.
@@ -208,7 +219,7 @@ func writeBeyond(out *strings.Builder, reports []*Report) {
 		fmt.Fprintf(out, "**%d of %d** specs passed, %d skipped themselves, and %d failed for a reason that is known", total.Passed, total.List, total.Skipped, total.Explained)
 		fmt.Fprintf(out, ": on %s, at commit %s, in %.0f minutes, on a hosted cluster (%s).\n\n",
 			r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes, r.cluster())
-		out.WriteString(r.markdown())
+		out.WriteString(r.bySIG())
 		r.writeMissing(out)
 		r.writeFailures(out)
 		r.writeLeftOut(out)
@@ -240,14 +251,17 @@ func (r *Report) writeLeftOut(out *strings.Builder) {
 }
 
 // maxSkipped is the number of messages of skipped specs on the page. The reports have all.
-const maxSkipped = 13
+const maxSkipped = 5
+
+// driver is the message of a spec that a driver of volumes does not support.
+var driver = regexp.MustCompile(`^Driver \S+ doesn't support (\S+) -- skipping$`)
 
 // writeSkipped counts the messages of specs that skipped themselves, the most frequent ones first.
 func (r *Report) writeSkipped(out *strings.Builder) {
 	counts := map[string]int{}
 	for _, s := range r.Specs {
 		if s.State == Skipped {
-			counts[firstLine(s.Message)]++
+			counts[driver.ReplaceAllString(firstLine(s.Message), "drivers without $1")]++
 		}
 	}
 	for _, c := range r.Counts {
@@ -306,8 +320,8 @@ const pageHead = `<!-- Written by: go -C test/lab run ./conformance -page. -->
 
 # Conformance
 
-The conformance tests of Kubernetes are the part of its end-to-end tests that each cluster must pass. They run on a hosted cluster of the
-lab, with workers that joined over PrivateLink. A spec that is in the version's list and did not run is not passed.
+The conformance tests of Kubernetes run on a hosted cluster of the lab, with workers that joined over PrivateLink. A spec of the version's
+list that did not run is not passed.
 
 ` + "```bash" + `
 make conformance                  # the newest version: about half an hour, after the programs are built
@@ -315,7 +329,7 @@ make conformance VERSION=1.35.4
 make conformance QUICK=1          # API machinery, apps, auth and network without the serial and the slow ones: about 7 minutes
 ` + "```" + `
 
-The tests are the programs of the version's own release. Their images are built from the same modules and from Debian packages:
+The tests are the programs of the version's own release. Their images are built here:
 [decision 0077](../hack/decisions/0077-conformance.md) lists the differences. The lab is no certified product, and AWS is emulated: see
 [What has been run where](tested.md).
 `
@@ -323,9 +337,8 @@ The tests are the programs of the version's own release. Their images are built 
 const beyondHead = `
 ## Beyond conformance
 
-These are other end-to-end tests of Kubernetes: of the SIGs API machinery, apps, auth, CLI, network, node and storage, in parallel, without features that
-a cluster may lack. A spec may skip itself, and groups that cannot pass in the lab, or take too long, are left out. A spec that fails needs an
-explanation, or the run fails.
+Other end-to-end tests of Kubernetes (API machinery, apps, auth, CLI, network, node, storage), without features that a cluster may lack.
+A spec may skip itself. A failed spec needs an explanation, or the run fails.
 
 ` + "```bash" + `
 make conformance BEYOND=1
@@ -336,10 +349,10 @@ bin/conformance -beyond -focus sig-cli     # all flags of the conformance tests 
 const othersHead = `
 ## While something happens
 
-The same specs on other control planes, in a hosted cluster with many objects, and while the control plane is changed or parts of it die. No spec may
-fail that passes at rest. A watch and a pending request end with their server, and most specs do not repeat them: during a rotation and deaths a failed
-spec runs again, twice at most. A spec with a leftover object of a fixed name cannot pass the second time ("already exists"). The spec of API chunking
-does not run during deaths, because it ends the process of the tests. All specs run again until one event was completed.
+The same specs on other control planes, with many objects, and while the control plane is changed or parts of it die. No spec may fail that
+passes at rest. Watches and pending requests end with their server: during a rotation and deaths a failed spec runs again, twice at most. A spec
+with a leftover object of a fixed name cannot pass then ("already exists"). The spec of API chunking does not run during deaths. All specs run
+again until one event was completed.
 
 ` + "```bash" + `
 bin/conformance -highly-available -private

@@ -100,15 +100,3 @@ func (r *Report) Print(to io.Writer) error {
 	}
 	return w.Flush()
 }
-
-// markdown is the table for a document.
-func (r *Report) markdown() string {
-	var out strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&out, "| %s |\n", strings.Join(cells, " | ")) }
-	line(r.headings())
-	fmt.Fprintf(&out, "|---%s|\n", strings.Repeat("|---", len(r.headings())-1))
-	for _, row := range r.Rows() {
-		line(r.cells(row))
-	}
-	return out.String()
-}

@@ -27,20 +27,26 @@ func Page(text string, accounts, roles []Holder) (string, error) {
 	return text, nil
 }
 
-// granted returns a section for each holder, with a row for each of its rules.
+// granted returns a section for each holder, with a row for each of its rules, or a line if it has no third column.
 func granted(holders []Holder, columns ...string) string {
 	var sections []string
 	for _, holder := range holders {
 		var w strings.Builder
 		fmt.Fprintf(&w, "### %s\n\n", holder.Name)
+		if len(columns) == 2 {
+			for _, grant := range holder.Grants {
+				fmt.Fprintf(&w, "- %s\n", strings.TrimSpace(grant.Why+" *"+compact(grant.Rights)+"*"))
+			}
+			sections = append(sections, w.String())
+			continue
+		}
 		table(&w, columns...)
 		for _, grant := range holder.Grants {
 			where := grant.Where
 			for _, tag := range tags {
 				where = strings.ReplaceAll(where, tag.condition, tag.term)
 			}
-			cells := []string{grant.Why, compact(grant.Rights), where}
-			row(&w, cells[:len(columns)]...)
+			row(&w, grant.Why, compact(grant.Rights), where)
 		}
 		sections = append(sections, w.String())
 	}
@@ -96,7 +102,7 @@ func abbreviated(allowed []string) []string {
 	return allowed
 }
 
-// reasons returns a table of permissions that are granted although no test uses them, with a row for each reason.
+// reasons returns a list of permissions that are granted although no test uses them, with a line for each reason.
 func reasons(all []Reason) string {
 	var order []string
 	by := map[string][]string{}
@@ -104,12 +110,11 @@ func reasons(all []Reason) string {
 		if by[r.Why] == nil {
 			order = append(order, r.Why)
 		}
-		by[r.Why] = append(by[r.Why], r.Holder+" "+r.Thing+": "+cmp.Or(strings.Join(abbreviated(r.Verbs), ", "), "all"))
+		by[r.Why] = append(by[r.Why], "**"+r.Holder+"** "+r.Thing+" "+cmp.Or(strings.Join(abbreviated(r.Verbs), ", "), "all"))
 	}
 	var w strings.Builder
-	table(&w, "Permissions", "Reason")
 	for _, why := range order {
-		row(&w, strings.Join(by[why], "; "), why)
+		fmt.Fprintf(&w, "- %s: %s\n", strings.Join(by[why], "; "), why)
 	}
 	return w.String()
 }

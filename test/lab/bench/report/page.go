@@ -18,17 +18,26 @@ func Page(sections []Section, results *Results) (string, error) {
 	summarize(&out, merged)
 	var all []Row
 	for _, s := range merged {
-		all = append(all, s.Rows...)
+		if !s.hasGoal() {
+			all = append(all, s.Rows...)
+		}
 	}
-	out.WriteString("\n## Without a goal\n")
-	table(&out, "| measured | figures |", all, func(f Figure) bool { return f.Goal == nil && f.Measured() })
+	out.WriteString("\n## Sections without a goal\n")
+	list(&out, all, Figure.Measured)
 	environments(&out, merged, results)
 	sources(&out, merged)
 	return out.String(), nil
 }
 
-// table has one line for each row with selected figures.
-func table(out *strings.Builder, heading string, rows []Row, selected func(Figure) bool) {
+// hasGoal reports whether a figure of the section has a goal.
+func (s Section) hasGoal() bool {
+	return slices.ContainsFunc(s.Rows, func(r Row) bool {
+		return slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.Goal != nil })
+	})
+}
+
+// list has one line for each row with selected figures.
+func list(out *strings.Builder, rows []Row, selected func(Figure) bool) {
 	var lines []string
 	for _, r := range rows {
 		var figures []string
@@ -38,11 +47,11 @@ func table(out *strings.Builder, heading string, rows []Row, selected func(Figur
 			}
 		}
 		if figures != nil {
-			lines = append(lines, fmt.Sprintf("| %s | %s |", r.What, strings.Join(figures, "; ")))
+			lines = append(lines, fmt.Sprintf("- **%s.** %s", r.What, strings.Join(figures, "; ")))
 		}
 	}
 	if lines != nil {
-		fmt.Fprintf(out, "\n%s\n|---|---|\n%s\n", heading, strings.Join(lines, "\n"))
+		fmt.Fprintf(out, "\n%s\n", strings.Join(lines, "\n"))
 	}
 }
 
@@ -120,17 +129,17 @@ func summarize(out *strings.Builder, sections []Section) {
 			}
 		}
 	}
-	fmt.Fprintf(out, "\n## Goals\n\nGoals: %d. Met: %d. Missed: %d. Without a measurement: %d.\n", goals, met, missed, len(unmeasured))
+	fmt.Fprintf(out, "\n## Goals\n\nGoals: %d. Met: %d. Missed: %d. Without a measurement: %d. In parentheses are the goal and other projects.\n", goals, met, missed, len(unmeasured))
 	if missed > 0 {
 		out.WriteString("\n### Missed\n")
-		table(out, "| measured | figures (goal; other projects) |", all, func(f Figure) bool { return f.Goal != nil && f.Missed() })
+		list(out, all, func(f Figure) bool { return f.Goal != nil && f.Missed() })
 	}
 	if unmeasured != nil {
 		fmt.Fprintf(out, "\n### Without a measurement\n\n| figure | measured | goal |\n|---|---|---|\n%s\n", strings.Join(unmeasured, "\n"))
 	}
 	if met > 0 {
 		out.WriteString("\n### Met\n")
-		table(out, "| measured | figures (goal; other projects) |", all, func(f Figure) bool { return f.Goal != nil && f.Met() })
+		list(out, all, func(f Figure) bool { return f.Goal != nil && f.Met() })
 	}
 }
 
@@ -166,6 +175,6 @@ bin/bench -only "at rest" -json FILE   # one section, into a file
 ` + "```" + `
 
 Compare only figures of one run: they depend on the machine and its load. Repeated measurements are a median. AWS is emulated everywhere: see
-[What has been run where](tested.md). [results.json](../test/bench/results/results.json) has all samples, machines, notes, and the efforts
-for each missed goal.
+[What has been run where](tested.md). [results.json](../test/bench/results/results.json) has all figures, samples, machines, notes, and
+the efforts for each missed goal.
 `

@@ -32,12 +32,11 @@ const (
 
 // Reasons of EndpointAccessUpToDate.
 const (
-	// MachinesBehindReason: the machines in the message do not use the new API server address yet. A running machine follows within
-	// some minutes: otherwise check AWSEndpointAvailable and, for a public address, the machines' way to the internet. Start a
-	// machine that is off, or delete it. Delete machines that were started before machines reported their address.
+	// MachinesBehindReason: the machines in the message do not use the new API server address yet. docs/private-cluster.md has the
+	// action for each.
 	MachinesBehindReason = "MachinesBehind"
 	// TunnelsBehindReason: all machines use the new address, and the pods in the message, which connect nodes with the control
-	// plane, are being replaced. If this persists, check these pods.
+	// plane, are being replaced.
 	TunnelsBehindReason = "TunnelsBehind"
 	// RemovingFormerAccessReason: no machine uses the former API server address, and it is being removed.
 	RemovingFormerAccessReason = "RemovingFormerAccess"

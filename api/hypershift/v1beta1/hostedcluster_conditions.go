@@ -25,10 +25,9 @@ const (
 	// SupportedFields is True when this version supports all fields in spec. The message lists fields that are accepted but have no
 	// effect. Remove them, or do not rely on them.
 	SupportedFields = "SupportedFields"
-	// NetworkPoliciesEnforced is True when the management cluster enforces NetworkPolicies. The operator tries connections to
-	// control planes that a policy forbids, and from its own pod to the instance metadata service. If False, pods of this and other
-	// tenants can open connections that they must not: the administrator has to enable enforcement (docs/install.md). Unknown until
-	// a control plane could be checked. Absent if the operator does not run as a pod.
+	// NetworkPoliciesEnforced is True when the management cluster enforces NetworkPolicies. If False, pods of this and other
+	// tenants can open connections that they must not: the administrator has to enable enforcement (docs/isolation.md). Unknown
+	// until a control plane could be checked. Absent if the operator does not run as a pod.
 	NetworkPoliciesEnforced = "NetworkPoliciesEnforced"
 )
 
@@ -77,8 +76,7 @@ const (
 	// message names the resource that still uses the group.
 	AWSDefaultSecurityGroupDeleted = "AWSDefaultSecurityGroupDeleted"
 	// EndpointAccessUpToDate is True when all nodes use the addresses of spec.platform.aws.endpointAccess, and those of an earlier
-	// access mode are removed. The message names machines that are waited for. A running machine follows within some minutes.
-	// Delete a machine that does not run, or that was started before machines followed.
+	// access mode are removed. See MachinesBehind.
 	EndpointAccessUpToDate = "EndpointAccessUpToDate"
 )
 

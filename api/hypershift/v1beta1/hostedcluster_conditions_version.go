@@ -18,8 +18,7 @@ const (
 
 // Condition types that appear while a cluster is being deleted.
 const (
-	// CloudResourcesDestroyed is True when the cloud resources that the hosted cluster created (load balancers, volumes, snapshots)
-	// are deleted. The message lists the remaining ones.
+	// CloudResourcesDestroyed is True when the load balancers, volumes and snapshots that the hosted cluster created are deleted.
 	CloudResourcesDestroyed = "CloudResourcesDestroyed"
 	// HostedClusterDestroyed is True when everything is deleted and only the grace period remains.
 	HostedClusterDestroyed = "HostedClusterDestroyed"

@@ -16,28 +16,21 @@ func Page(sections []Section, results *Results) (string, error) {
 	var out strings.Builder
 	out.WriteString(pageHead)
 	summarize(&out, merged)
-	var all []Row
 	for _, s := range merged {
-		if !s.hasGoal() {
-			all = append(all, s.Rows...)
+		fmt.Fprintf(&out, "\n## %s\n\n%s", title(s.Name), s.Where)
+		if m := results.of(s.Name); m != nil {
+			fmt.Fprintf(&out, " Measured on %s at commit %s.\n", m.Date.UTC().Format("2006-01-02"), short(m.Commit))
+		} else {
+			out.WriteString(" **No measurement.**\n")
 		}
+		table(&out, "| without a goal | figures |", s.Rows, func(f Figure) bool { return f.Goal == nil && f.Measured() })
 	}
-	out.WriteString("\n## Sections without a goal\n")
-	list(&out, all, Figure.Measured)
-	environments(&out, merged, results)
 	sources(&out, merged)
 	return out.String(), nil
 }
 
-// hasGoal reports whether a figure of the section has a goal.
-func (s Section) hasGoal() bool {
-	return slices.ContainsFunc(s.Rows, func(r Row) bool {
-		return slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.Goal != nil })
-	})
-}
-
-// list has one line for each row with selected figures.
-func list(out *strings.Builder, rows []Row, selected func(Figure) bool) {
+// table has one line for each row with selected figures.
+func table(out *strings.Builder, heading string, rows []Row, selected func(Figure) bool) {
 	var lines []string
 	for _, r := range rows {
 		var figures []string
@@ -47,11 +40,11 @@ func list(out *strings.Builder, rows []Row, selected func(Figure) bool) {
 			}
 		}
 		if figures != nil {
-			lines = append(lines, fmt.Sprintf("- **%s.** %s", r.What, strings.Join(figures, "; ")))
+			lines = append(lines, fmt.Sprintf("| %s | %s |", r.What, strings.Join(figures, "; ")))
 		}
 	}
 	if lines != nil {
-		fmt.Fprintf(out, "\n%s\n", strings.Join(lines, "\n"))
+		fmt.Fprintf(out, "\n%s\n|---|---|\n%s\n", heading, strings.Join(lines, "\n"))
 	}
 }
 
@@ -74,25 +67,8 @@ func (f Figure) brief() string {
 	return text
 }
 
-// environments lists the sections that were measured in the same environment, with the date and the commit of each.
-func environments(out *strings.Builder, sections []Section, results *Results) {
-	var order []string
-	by := map[string][]string{}
-	for _, s := range sections {
-		text := "**" + s.Name + "** (not measured)"
-		if m := results.of(s.Name); m != nil {
-			text = fmt.Sprintf("**%s** (%s, %s)", s.Name, m.Date.UTC().Format("2006-01-02"), short(m.Commit))
-		}
-		if by[s.Where] == nil {
-			order = append(order, s.Where)
-		}
-		by[s.Where] = append(by[s.Where], text)
-	}
-	out.WriteString("\n## Environments\n\nSections (date and commit of the measurement), and what is real in them:\n\n")
-	for _, where := range order {
-		fmt.Fprintf(out, "- %s: %s\n", strings.Join(by[where], ", "), where)
-	}
-}
+// title is the heading of a section.
+func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 func short(commit string) string {
 	hash, changed, _ := strings.Cut(commit, "-")
@@ -107,8 +83,8 @@ func short(commit string) string {
 
 // summarize counts the goals, and has them in tables: missed, without a measurement, and met.
 func summarize(out *strings.Builder, sections []Section) {
-	goals, met, missed := 0, 0, 0
-	var unmeasured []string
+	goals, met := 0, 0
+	var missed, unmeasured []string
 	var all []Row
 	for _, s := range sections {
 		all = append(all, s.Rows...)
@@ -118,28 +94,28 @@ func summarize(out *strings.Builder, sections []Section) {
 					continue
 				}
 				goals++
+				line := fmt.Sprintf("| %s | %s | %s |", strings.TrimSuffix(r.What+": "+f.Name, ": "), f.measured(), f.goal())
 				switch {
 				case !f.Measured():
-					unmeasured = append(unmeasured, fmt.Sprintf("| %s | %s | %s |", strings.TrimSuffix(r.What+": "+f.Name, ": "), f.measured(), f.goal()))
+					unmeasured = append(unmeasured, line)
 				case f.Met():
 					met++
 				default:
-					missed++
+					missed = append(missed, line)
 				}
 			}
 		}
 	}
-	fmt.Fprintf(out, "\n## Goals\n\nGoals: %d. Met: %d. Missed: %d. Without a measurement: %d. In parentheses are the goal and other projects.\n", goals, met, missed, len(unmeasured))
-	if missed > 0 {
-		out.WriteString("\n### Missed\n")
-		list(out, all, func(f Figure) bool { return f.Goal != nil && f.Missed() })
+	fmt.Fprintf(out, "\n## Goals\n\nGoals: %d. Met: %d. Missed: %d. Without a measurement: %d.\n", goals, met, len(missed), len(unmeasured))
+	if missed != nil {
+		fmt.Fprintf(out, "\n### Missed\n\n| figure | measured | goal |\n|---|---|---|\n%s\n", strings.Join(missed, "\n"))
 	}
 	if unmeasured != nil {
 		fmt.Fprintf(out, "\n### Without a measurement\n\n| figure | measured | goal |\n|---|---|---|\n%s\n", strings.Join(unmeasured, "\n"))
 	}
 	if met > 0 {
 		out.WriteString("\n### Met\n")
-		list(out, all, func(f Figure) bool { return f.Goal != nil && f.Met() })
+		table(out, "| measured | figures (goal; other projects) |", all, func(f Figure) bool { return f.Goal != nil && f.Met() })
 	}
 }
 
@@ -167,14 +143,17 @@ const pageHead = `<!-- Written by: go -C test/lab run ./bench -page. -->
 
 # Benchmarks
 
-` + "`make bench`" + ` measures the costs of operators and hosted control planes on your machine, and compares them with goals and with other projects:
+The costs of operators and hosted control planes: time, CPU, memory, writes, AWS calls. One command measures all of them on your machine, and
+compares them with goals and with other projects:
 
 ` + "```bash" + `
 make bench
 bin/bench -only "at rest" -json FILE   # one section, into a file
 ` + "```" + `
 
-Compare only figures of one run: they depend on the machine and its load. Repeated measurements are a median. AWS is emulated everywhere: see
-[What has been run where](tested.md). [results.json](../test/bench/results/results.json) has all figures, samples, machines, notes, and
-the efforts for each missed goal.
+Absolute times depend on the machine, and on other load: compare only figures of one run. A figure that was measured several times is the
+median. AWS is emulated everywhere: see [What has been run where](tested.md).
+
+This page has no details. [results.json](../test/lab/bench/results/results.json) has, for each section, the machine, its load, all samples, the parts
+of figures, notes about the measurement, and for each missed goal the efforts so far. ` + "`make bench`" + ` prints them.
 `

@@ -43,11 +43,13 @@ func TestPageHasMeasurementsMissesAndGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nGoals: 4. Met: 1. Missed: 1. Without a measurement: 2. ",
-		"\n### Missed\n\n- **a start.** time: 7 s (≤ 5 s; Someone 12 s)\n",
+		"\nGoals: 4. Met: 1. Missed: 1. Without a measurement: 2.\n",
+		"\n### Missed\n\n| figure | measured | goal |\n|---|---|---|\n| a start: time | 7 s (min 6) | ≤ 5 s |\n",
 		"\n### Without a measurement\n\n| figure | measured | goal |\n|---|---|---|\n| a restart: time | not measured; earlier: 3 s on 2026-11-22 at 0ff46a5 | ≤ 2 s |\n| an end | not measured | ≤ 8 s |\n",
-		"\n### Met\n\n- **a start.** writes: 0 (none)\n",
-		"\n- **starts** (2026-11-23, 01234567), **ends** (not measured): All is real.\n",
+		"\n### Met\n\n| measured | figures (goal; other projects) |\n|---|---|\n| a start | writes: 0 (none) |\n",
+		"\n## Starts\n\nAll is real. Measured on 2026-11-23 at commit 01234567.\n",
+		"\n| a start | CPU: 1.5 s |\n",
+		"\n## Ends\n\nAll is real. **No measurement.**\n",
 		"\n| Someone | their page |\n",
 	} {
 		if !strings.Contains(page, want) {
@@ -64,7 +66,7 @@ func TestPageHasMeasurementsMissesAndGaps(t *testing.T) {
 	if err != nil || strings.Contains(met, "### Missed") || !strings.Contains(met, "Goals: 4. Met: 2. Missed: 0. Without a measurement: 2.") {
 		t.Errorf("with a goal that is just met (%v):\n%s", err, met)
 	}
-	if want := "\n- **a start.** time: 5 s (≤ 5 s; Someone 12 s); writes: 0 (none)\n"; !strings.Contains(met, want) {
+	if want := "\n| a start | time: 5 s (≤ 5 s; Someone 12 s); writes: 0 (none) |\n"; !strings.Contains(met, want) {
 		t.Errorf("the page lacks %q:\n%s", want, met)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
-//go:embed requirements.txt commandline.txt emulator/*.py
+//go:embed requirements.txt emulator/*.py
 var files embed.FS
 
 // installation says where the parts of an installed emulator are.
@@ -38,19 +38,12 @@ func install(ctx context.Context, progress io.Writer) (installation, error) {
 	if err != nil {
 		return installation{}, err
 	}
-	python, err := installPackages(ctx, root, "aws emulator", "requirements.txt", progress)
-	return installation{python: python, source: source}, err
-}
-
-// CommandLine installs the command line of AWS into the cache, and returns the folder of the program aws.
-func CommandLine(ctx context.Context, progress io.Writer) (string, error) {
-	root, unlock, err := cache()
+	requirements, err := files.ReadFile("requirements.txt")
 	if err != nil {
-		return "", err
+		return installation{}, err
 	}
-	defer unlock()
-	python, err := installPackages(ctx, root, "aws command line", "commandline.txt", progress)
-	return filepath.Dir(python), err
+	python, err := venv.InstallIn(ctx, root, "aws emulator", requirements, progress)
+	return installation{python: python, source: source}, err
 }
 
 // cache returns the folder of the installations. A file lock keeps test packages that run
@@ -98,13 +91,4 @@ func installSource(root string) (string, error) {
 		}
 		return nil
 	})
-}
-
-// installPackages makes a virtual environment, and returns its interpreter.
-func installPackages(ctx context.Context, root, what, file string, progress io.Writer) (string, error) {
-	requirements, err := files.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	return venv.InstallIn(ctx, root, what, requirements, progress)
 }

@@ -376,7 +376,7 @@ func diedCommandsContinue(t *testing.T, m *managementCluster, u *user) {
 	if got := kinds(u.owned()); got["vpc"] != 1 || got["nat-gateway"] != 3 || got["subnet"] != 6 || got["oidc-provider"] != 1 || got["hosted-zone"] != 2 {
 		t.Errorf("resources %v", got)
 	}
-	for _, after := range []int{1, 4, 20} {
+	for _, after := range []int{1, 3, 9} {
 		u.dieAt = after
 		if code := u.run(destroyCluster("--yes")...); code == cli.Done {
 			t.Fatalf("the command has not died after %d writing calls", after)

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/commandlinerole"
 )
 
@@ -21,7 +20,6 @@ var values = map[string][]string{
 	"network-type":                      {string(hyperv1.OVNKubernetes), string(hyperv1.Calico), string(hyperv1.Other)},
 	"node-upgrade-type":                 {string(hyperv1.UpgradeTypeReplace), string(hyperv1.UpgradeTypeInPlace)},
 	"output":                            {"text", "json"},
-	"render":                            operation.TemplateLanguages,
 }
 
 // addCompletion adds the completion of the values of flags. Without it, the shell would offer files for each of them.
@@ -30,7 +28,6 @@ func addCompletion(root *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			complete := cobra.NoFileCompletions
 			switch {
-			// --render has no value in some commands.
 			case values[f.Name] != nil && f.Value.Type() != "bool":
 				complete = cobra.FixedCompletions(values[f.Name], cobra.ShellCompDirectiveNoFileComp)
 			case isPath(f):

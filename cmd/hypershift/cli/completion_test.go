@@ -18,7 +18,6 @@ func TestValuesOfFlagsAreCompleted(t *testing.T) {
 		"create cluster aws --network-type ":    {"OVNKubernetes", "Calico", "Other", ":4"},
 		"destroy infra aws -o ":                 {"text", "json", ":4"},
 		"create infra aws --infra-id ":          {":4"}, // no files
-		"create infra aws --render ":            {"cloudformation", "terraform", ":4"},
 		"create cluster aws --render=":          {":4"},
 		"create infra aws --output-file ":       {":0"}, // files
 		"create cluster aws --infra-json ":      {":0"},

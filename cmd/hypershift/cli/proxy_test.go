@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -217,10 +218,9 @@ func TestProxyWhoseLaunchHasNoAnswerIsNotLaunchedTwice(t *testing.T) {
 func TestFlagsThatExcludeAProxy(t *testing.T) {
 	u := newUser(t)
 	for flags, want := range map[string]string{
-		"--enable-proxy --enable-secure-proxy":                        "--enable-secure-proxy includes it",
-		"--enable-proxy --public-only":                                "public-only infrastructure has no private subnets",
-		"--enable-secure-proxy --single-nat-gateway":                  "with a proxy there is no NAT gateway",
-		"--enable-secure-proxy --render terraform --region us-east-1": "its template would contain a private key. Use --enable-proxy, or create the network without --render",
+		"--enable-proxy --enable-secure-proxy":       "--enable-secure-proxy includes it",
+		"--enable-proxy --public-only":               "public-only infrastructure has no private subnets",
+		"--enable-secure-proxy --single-nat-gateway": "with a proxy there is no NAT gateway",
 	} {
 		if code := u.run(createInfra("us-east-1a", strings.Fields(flags)...)...); code != cli.Usage || len(u.writes)+u.reads > 0 || !strings.Contains(u.err.String(), want) {
 			t.Errorf("%s: exit code %d\n%s", flags, code, u.err.String())
@@ -241,3 +241,12 @@ func TestClusterWithAProxy(t *testing.T) {
 		}
 	}
 }
+
+func (u *user) read(file string) []byte {
+	u.t.Helper()
+	text, err := os.ReadFile(file)
+	u.try(err)
+	return text
+}
+
+func (u *user) iamJSON() string { return filepath.Join(u.env.StateHome, "iam.json") }

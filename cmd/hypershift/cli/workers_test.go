@@ -73,12 +73,6 @@ func TestSecurityGroupForWorkers(t *testing.T) {
 	if got := u.workerIngress(); !slices.Equal(got, append(want[:2:2], "tcp from 0.0.0.0/0", want[2])) || u.made().SecurityGroupID != group || len(u.writes) != 2 {
 		t.Errorf("rules %v after %v", got, u.writes)
 	}
-	for _, language := range []string{"cloudformation", "terraform"} {
-		args := createInfra("us-east-1a", "--worker-security-group", "--render", language, "--region", "us-east-1")
-		if code := u.run(args...); code != cli.Usage || !strings.Contains(u.err.String(), "remove --worker-security-group") {
-			t.Errorf("%s: exit code %d\n%s", language, code, u.err.String())
-		}
-	}
 	u.must(destroyInfra()...)
 	u.nothingIsLeft()
 }

@@ -86,11 +86,11 @@ func (o objects) node(draft client.Object) *rg.Node {
 		found, err := o.read(ctx, draft)
 		_, isNamespace := draft.(*corev1.Namespace)
 		switch {
-		case apierrors.IsNotFound(err):
-			return rg.Observed{}, nil
 		case isNamespace && apierrors.IsForbidden(err):
 			// The user may have a namespace and no right to read it. The next object shows whether it exists.
 			return rg.Observed{ID: n.Name}, nil
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // the creation shows whether an object exists that the user may not read
+			return rg.Observed{}, nil
 		case err != nil:
 			return rg.Observed{}, err
 		}

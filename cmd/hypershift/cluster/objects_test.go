@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
@@ -122,6 +124,23 @@ func TestObjectsOfADeletedNetworkAreAnError(t *testing.T) {
 		if err := run(t, graphOf(t, m, "vpc-2", "subnet-2", c.exists)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// A user may have permission to create Secrets and not to read them, and a namespace that an administrator has created.
+func TestObjectsAreCreatedWithoutPermissionToReadThem(t *testing.T) {
+	m := managementCluster(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters"}})
+	m.Client = interceptor.NewClient(m.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+			return apierrors.NewForbidden(corev1.Resource(fmt.Sprintf("%T", obj)), key.Name, nil)
+		},
+	})
+	if err := run(t, graphOf(t, m, "vpc-1", "subnet-1", false)); err != nil {
+		t.Fatal(err)
+	}
+	secrets := &corev1.SecretList{}
+	if err := m.List(t.Context(), secrets); err != nil || len(secrets.Items) != 2 {
+		t.Errorf("%d Secrets, %v", len(secrets.Items), err)
 	}
 }
 

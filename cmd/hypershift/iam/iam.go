@@ -27,7 +27,6 @@ func state(infraID string) string { return infraID + "-iam-aws" }
 type options struct {
 	operation.Options
 	vpcOwner                        operation.VPCOwner
-	template                        operation.Template
 	spec                            clusteriam.Spec
 	bucket, bucketRegion, issuerURL string
 	infraJSON, outputFile           string
@@ -44,7 +43,6 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	c.Example = "  hypershift create iam aws --infra-id demo-x7k2p --infra-json infra.json --oidc-storage-provider-s3-bucket-name my-oidc --oidc-storage-provider-s3-region us-east-1 --output-file iam.json"
 	o.Flags(c, false)
 	o.vpcOwner.Flags(c)
-	o.template.Flags(c)
 	f := c.Flags()
 	f.StringVar(&o.spec.InfraID, "infra-id", "", "infra ID of the cluster, the prefix of all names (required)")
 	f.StringVar(&o.infraJSON, "infra-json", "", "file with the result of hypershift create infra, instead of the ids of the VPC and the zones")
@@ -69,9 +67,6 @@ func (o options) create(ctx context.Context, env operation.Environment) error {
 	}
 	if err := o.readInfra(); err != nil {
 		return err
-	}
-	if o.template.Wanted() {
-		return o.render(env)
 	}
 	cfg, err := o.Config(ctx, env)
 	if err != nil {
@@ -114,21 +109,6 @@ func (o options) complete(region string) (clusteriam.Spec, error) {
 		PrivateZone: clusteriam.Input{ID: o.privateZone}, LocalZone: clusteriam.Input{ID: o.localZone},
 	}
 	return s, nil
-}
-
-// render prints a template. It makes no call. Ids and an issuer that the flags do not have are parameters without a default.
-func (o options) render(env operation.Environment) error {
-	if err := o.template.Check(o.Options, o.vpcOwner); err != nil {
-		return err
-	}
-	s, err := o.complete(o.Region)
-	if err != nil {
-		return err
-	}
-	if err := operation.Check(s.ValidateForTemplate()); err != nil {
-		return err
-	}
-	return o.template.Write(env, clusteriam.Template(s))
 }
 
 // Roles are the provider and the roles of a spec: a part of a graph, and its result, which is known before.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/spf13/cobra"
@@ -16,7 +15,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/awsgraph"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
-	"github.com/hosted-control-planes/hypershift/internal/cli/aws/zone"
 	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 	"github.com/hosted-control-planes/hypershift/internal/cli/resourcegraph"
 )
@@ -31,7 +29,6 @@ func state(infraID string) string { return infraID + "-infra-aws" }
 func NewCreate(env operation.Environment) *cobra.Command {
 	var o operation.Options
 	var v operation.VPCOwner
-	var template operation.Template
 	var spec infra.Spec
 	var cidr, outputFile string
 	var tags []string
@@ -39,9 +36,6 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	c := operation.Command("aws", "Create the VPC and the hosted zones of a cluster in AWS", long, func(ctx context.Context) error {
 		if err := complete(&spec, cidr, tags); err != nil {
 			return err
-		}
-		if template.Wanted() {
-			return render(env, o, v, template, spec)
 		}
 		if served != (management.Flags{}) {
 			if err := checkZones(ctx, env, o, served, spec.Zones); err != nil {
@@ -53,7 +47,6 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	c.Example = "  hypershift create infra aws --infra-id demo-x7k2p --name demo --base-domain example.com --zones us-east-1a,us-east-1b,us-east-1c --output-file infra.json"
 	o.Flags(c, false)
 	v.Flags(c)
-	template.Flags(c)
 	f := c.Flags()
 	f.StringVar(&spec.InfraID, "infra-id", "", "infra ID of the cluster, the prefix of all names (required)")
 	f.StringVar(&spec.Name, "name", "example", "name of the cluster; its private zone is <name>.hypershift.local")
@@ -78,31 +71,6 @@ func complete(spec *infra.Spec, cidr string, tags []string) (err error) {
 	spec.VPCCIDR, _ = netip.ParsePrefix(cidr)
 	spec.Tags, err = operation.ParseTags(tags)
 	return err
-}
-
-// render prints a template. It makes no call.
-func render(env operation.Environment, o operation.Options, v operation.VPCOwner, template operation.Template, spec infra.Spec) error {
-	if err := template.Check(o, v); err != nil {
-		return err
-	}
-	if len(spec.Zones) == 0 {
-		return &operation.UsageError{Err: errors.New("--render needs --zones: it makes no call")}
-	}
-	if slices.ContainsFunc(spec.Zones, zone.IsID) {
-		return &operation.UsageError{Err: errors.New("--render needs names in --zones: it makes no call, and the id of a zone has another name in another account")}
-	}
-	spec.Region = o.Region
-	if err := operation.Check(spec.Validate()); err != nil {
-		return err
-	}
-	if spec.SecureProxy {
-		return &operation.UsageError{Err: errors.New("--render cannot create a secure proxy: its template would contain a private key. " +
-			"Use --enable-proxy, or create the network without --render")}
-	}
-	if spec.WorkerGroup {
-		return &operation.UsageError{Err: errors.New("--render cannot create a security group: remove --worker-security-group")}
-	}
-	return template.Write(env, infra.Template(spec))
 }
 
 // checkZones compares the zones of a network with those that the management cluster serves: a private cluster needs one of them.

@@ -77,9 +77,6 @@ type Node struct {
 	Desired func(IDs) Attributes
 	// Immutable attributes cannot be changed. Drift of one is an error.
 	Immutable []string
-	// Initial returns the attributes that only Create sets, and that are not compared. It is for descriptions of the resource, such as
-	// templates. Nil: there are none.
-	Initial func() (Attributes, error)
 	// Repeatable: a second creation with the same token, or of the same name, does not create a second resource.
 	Repeatable bool
 

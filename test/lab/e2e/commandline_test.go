@@ -54,7 +54,7 @@ func TestCommandLine(t *testing.T) {
 	})
 	t.Run("killed in the middle of each", func(t *testing.T) {
 		u := newCommandLineUser(t, program, "killed")
-		for _, line := range []string{"created VPC ", "created NAT gateway ", "created Role ", "created Secret ", "created HostedCluster "} {
+		for _, line := range []string{"created VPC ", "created Policy ", "created Secret ", "created HostedCluster "} {
 			u.kill(line, u.create("--wait", "--timeout", "10m")...)
 		}
 		u.must(u.create("--wait", "--timeout", "10m")...)

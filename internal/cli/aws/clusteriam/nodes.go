@@ -117,8 +117,6 @@ func (b builder) provider() *rg.Node {
 		}
 		return awsgraph.WithTags(attributes, tags)
 	}
-	// It is not compared: others may have created the provider.
-	n.Initial = func() (rg.Attributes, error) { return rg.Attributes{"thumbprint": S3Thumbprint}, nil }
 	n.Create = func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 		created, err := b.Writer.CreateOpenIDConnectProvider(ctx, &iam.CreateOpenIDConnectProviderInput{
 			Url: aws.String(b.IssuerURL), ClientIDList: clients, ThumbprintList: []string{S3Thumbprint}, Tags: iamrole.WireTags(tags),

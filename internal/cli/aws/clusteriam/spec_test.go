@@ -85,17 +85,3 @@ func TestFlagsThatAWSWouldRefuseOrIgnoreAreErrors(t *testing.T) {
 		}
 	}
 }
-
-// The documents of the issuer do not exist yet.
-func TestProviderHasAThumbprint(t *testing.T) {
-	for _, n := range everything().nodes() {
-		if n.Kind != "OIDC provider" {
-			continue
-		}
-		if initial, err := n.Initial(); err != nil || initial["thumbprint"] != S3Thumbprint || len(S3Thumbprint) != 40 {
-			t.Errorf("%v, %v", initial, err)
-		}
-		return
-	}
-	t.Error("no provider")
-}

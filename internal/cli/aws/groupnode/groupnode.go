@@ -63,7 +63,6 @@ func (c Client) group(g Group) *rg.Node {
 			return awsgraph.WithTags(attributes, spec.Tags)
 		},
 		Immutable: []string{"vpc"},
-		Initial:   func() (rg.Attributes, error) { return rg.Attributes{"description": spec.Description}, nil },
 		Read: func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
 			got, ok, err := c.find(ctx, g.Name, l.ID)
 			if err != nil || !ok {

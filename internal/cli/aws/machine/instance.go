@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -36,7 +35,6 @@ func (c *Client) instance(m Machine) *rg.Node {
 			return awsgraph.WithTags(attributes, tags)
 		},
 		Immutable: append([]string{"subnet", "instance-type", "address"}, slices.Sorted(maps.Keys(m.Attributes))...),
-		Initial:   m.initial,
 		Read: func(ctx context.Context, l rg.Lookup) (rg.Observed, error) {
 			return c.readInstance(ctx, m, l)
 		},
@@ -132,25 +130,6 @@ func (c *Client) userData(ctx context.Context, id string) (string, error) {
 		return "", fmt.Errorf("decoding the user data of %s: %w", id, err)
 	}
 	return string(text), nil
-}
-
-// initial returns the attributes that only a launch sets, with the same values.
-func (m Machine) initial() (rg.Attributes, error) {
-	attributes := rg.Attributes{
-		"image-parameter": images[m.Arch], "public-address": strconv.FormatBool(m.PublicAddress), "metadata-hops": strconv.Itoa(metadataHops),
-		"root-device": rootDevice, "root-size": strconv.Itoa(rootSize), "root-type": string(rootType),
-	}
-	if m.Profile != "" {
-		attributes["profile"] = m.Profile
-	}
-	if m.UserData != nil {
-		data, err := m.UserData()
-		if err != nil {
-			return nil, err
-		}
-		attributes["user-data"] = data
-	}
-	return attributes, nil
 }
 
 func (c *Client) launch(ctx context.Context, m Machine, creation rg.Creation) (rg.Observed, error) {

@@ -158,7 +158,7 @@ func TestPageHasTheSpecsBeyondConformance(t *testing.T) {
 		"\n| Only supported for providers [gce] (not skeleton) | 1 |\n",
 		"| rotation | 1.36.3 | SingleReplica, PublicAndPrivate, 2 workers in 1 zone, 30,120 objects | all, beyond conformance | " +
 			"1 of 3, 1 skipped themselves, 1 failed and are explained | ",
-		"| failed | [sig-cli] three \\| four: The nodes have no disk. |",
+		"- rotation, failed: [sig-cli] three | four: The nodes have no disk.\n",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

@@ -84,6 +84,12 @@ func Page(versions []string, reports, others []*Report) string {
 	for _, r := range others {
 		r.row(&out)
 	}
+	if len(others) > 0 {
+		out.WriteString("\n")
+	}
+	for _, r := range others {
+		r.problems(&out)
+	}
 	return out.String()
 }
 
@@ -96,13 +102,22 @@ func (r *Report) row(out *strings.Builder) {
 	fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s, %s, %.0f minutes |\n",
 		cmp.Or(r.During, "nothing"), r.Version, r.cluster(), specs, r.passed(),
 		summary(r.Events), r.Date.UTC().Format("2006-01-02"), short(r.Commit), r.Minutes)
+}
+
+// problems lists the specs that failed or did not run in a further run. The reports have the messages.
+func (r *Report) problems(out *strings.Builder) {
+	what := cmp.Or(r.During, "nothing")
 	for _, s := range r.Specs {
 		if s.State == Failed {
-			fmt.Fprintf(out, "| | | | | failed | %s | |\n", explained(s))
+			text := s.Name
+			if s.Explanation != "" {
+				text += ": " + s.Explanation
+			}
+			fmt.Fprintf(out, "- %s, failed: %s\n", what, text)
 		}
 	}
 	for _, name := range r.NotRun {
-		fmt.Fprintf(out, "| | | | | not run | %s | |\n", name)
+		fmt.Fprintf(out, "- %s, not run: %s\n", what, name)
 	}
 }
 
@@ -298,15 +313,6 @@ func writeTable[T any](out *strings.Builder, head string, rows []T, line func(T)
 // cell is a text in a cell of a table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(text)
-}
-
-// explained is the name of a failed spec with the reason, or else with its message.
-func explained(s Spec) string {
-	text := s.Name
-	if why := cmp.Or(s.Explanation, firstLine(s.Message)); why != "" {
-		text += ": " + why
-	}
-	return cell(text)
 }
 
 func count(n int, what string) string {

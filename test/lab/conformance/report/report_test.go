@@ -198,7 +198,7 @@ func TestPageHasFurtherRuns(t *testing.T) {
 	page := Page(versions, nil, others)
 	for _, want := range []string{
 		"| deaths | 1.36.3 | HighlyAvailable, Private, 2 workers in 1 zone | quick | 1 of 5, 1 of them not at once | 2 × death of a router, 1 × death of an etcd member | 2026-11-23, 01234567, 30 minutes |\n",
-		"| failed | [sig-apps] Job hangs [Conformance]: timedout |", "| not run | [sig-cli] never [Conformance] |",
+		"- deaths, failed: [sig-apps] Job hangs [Conformance]\n", "- deaths, not run: [sig-cli] never [Conformance]\n",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

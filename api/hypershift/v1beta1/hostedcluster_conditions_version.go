@@ -1,8 +1,7 @@
 package v1beta1
 
-// Condition types that are copied from the ClusterVersion object of OpenShift elsewhere. A cluster of plain Kubernetes has no
-// such object. The control-plane-operator derives them from the components of the release and from the objects of the release
-// in the hosted cluster.
+// Condition types that are copied from the ClusterVersion object of OpenShift elsewhere. The control-plane-operator derives them
+// from the release's components and objects in the hosted cluster.
 const (
 	// ClusterVersionReleaseAccepted is True when the release payload was read and has an image for every component. If
 	// False, follow ValidReleaseInfo.

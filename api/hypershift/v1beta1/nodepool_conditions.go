@@ -42,8 +42,7 @@ type NodePoolCondition struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// Conditions of a NodePool. True is good, unless the description of the condition differs. If a condition is not
-// good, its message describes what to do.
+// Conditions of a NodePool.
 const (
 	// NodePoolReadyCondition is True when at least the desired number of nodes is available.
 	NodePoolReadyCondition = "Ready"

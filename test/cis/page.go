@@ -38,14 +38,14 @@ func tables() string {
 			case r.Result == Met && r.Reason == "":
 				met = append(met, r.ID+" "+r.What)
 			default:
-				fmt.Fprintf(&rows, "| %s | %s | %s | %s |\n", r.ID, r.What, r.Result, r.Reason)
+				fmt.Fprintf(&rows, "- %s %s. **%s**: %s\n", r.ID, r.What, r.Result, r.Reason)
 			}
 		}
 		if met != nil {
 			fmt.Fprintf(&w, "\nMet: %s.\n", strings.Join(met, "; "))
 		}
 		if rows.Len() > 0 {
-			fmt.Fprintf(&w, "\n| Number | Recommendation | Result | Remark |\n|---|---|---|---|\n%s", rows.String())
+			fmt.Fprintf(&w, "\n%s", rows.String())
 		}
 	}
 	return w.String()

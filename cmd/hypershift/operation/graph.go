@@ -101,32 +101,12 @@ func (o *Options) Destroy(ctx context.Context, env Environment, searches ...Sear
 	if err := o.check(); err != nil {
 		return err
 	}
-	states := make([]*rg.File, len(searches))
-	for i, s := range searches {
-		state, openErr := o.open(env, s.State, s.Scope)
-		if openErr != nil {
-			return openErr
-		}
-		defer func() { err = errors.Join(err, state.Close()) }()
-		if err := o.awaitLists(ctx, env, state.Newest()); err != nil {
-			return err
-		}
-		states[i] = state
+	opened, err := o.openSearches(ctx, env, searches)
+	defer func() { err = errors.Join(err, opened.close()) }()
+	if err != nil {
+		return err
 	}
-	discover := func() (Finding, error) {
-		var nodes []*rg.Node
-		var all Finding
-		for i, s := range searches {
-			found, err := s.Discover(ctx, states[i].Recorded)
-			if err != nil {
-				return Finding{}, err
-			}
-			nodes, all.Remaining = append(nodes, found.Graph.Nodes()...), append(all.Remaining, found.Remaining...)
-		}
-		all.Graph, err = rg.New(nodes...)
-		return all, err
-	}
-	finding, err := discover()
+	finding, err := opened.discover(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,27 +137,87 @@ func (o *Options) Destroy(ctx context.Context, env Environment, searches ...Sear
 		if err != nil {
 			return err
 		}
-		if finding, err = discover(); err != nil {
-			return fmt.Errorf("looking for what is left: %w", err)
-		}
-		if remaining := finding.Graph.Nodes(); len(remaining) > 0 {
-			for _, n := range remaining {
-				fmt.Fprintf(env.Err, "left: %s %s\n", n.Kind, n.ID)
-			}
-			return fmt.Errorf("%d resources that were deleted are still there; run the same command again", len(remaining))
+		if finding, err = opened.checkDeleted(ctx, env); err != nil {
+			return err
 		}
 		printRemaining(env, finding.Remaining)
 	}
-	for _, state := range states {
-		if err := state.Remove(); err != nil {
-			return err
-		}
+	if err := opened.remove(); err != nil {
+		return err
 	}
 	if len(finding.Remaining) > 0 {
 		return ErrRemaining
 	}
 	if !o.Part {
 		fmt.Fprintln(env.Err, "nothing is left")
+	}
+	return nil
+}
+
+// openedSearch is a search with its state file.
+type openedSearch struct {
+	Search
+	state *rg.File
+}
+
+type openedSearches []openedSearch
+
+// openSearches opens the state files, and waits until lists contain what they record. After an error, too, its result is to be closed.
+func (o *Options) openSearches(ctx context.Context, env Environment, searches []Search) (opened openedSearches, _ error) {
+	for _, s := range searches {
+		state, err := o.open(env, s.State, s.Scope)
+		if err != nil {
+			return opened, err
+		}
+		opened = append(opened, openedSearch{s, state})
+		if err := o.awaitLists(ctx, env, state.Newest()); err != nil {
+			return opened, err
+		}
+	}
+	return opened, nil
+}
+
+// discover returns what all searches find.
+func (s openedSearches) discover(ctx context.Context) (all Finding, err error) {
+	var nodes []*rg.Node
+	for _, one := range s {
+		found, err := one.Discover(ctx, one.state.Recorded)
+		if err != nil {
+			return Finding{}, err
+		}
+		nodes, all.Remaining = append(nodes, found.Graph.Nodes()...), append(all.Remaining, found.Remaining...)
+	}
+	all.Graph, err = rg.New(nodes...)
+	return all, err
+}
+
+// checkDeleted searches again after a deletion. Something that was to be deleted is an error.
+func (s openedSearches) checkDeleted(ctx context.Context, env Environment) (Finding, error) {
+	finding, err := s.discover(ctx)
+	if err != nil {
+		return Finding{}, fmt.Errorf("looking for what is left: %w", err)
+	}
+	if remaining := finding.Graph.Nodes(); len(remaining) > 0 {
+		for _, n := range remaining {
+			fmt.Fprintf(env.Err, "left: %s %s\n", n.Kind, n.ID)
+		}
+		return Finding{}, fmt.Errorf("%d resources that were deleted are still there; run the same command again", len(remaining))
+	}
+	return finding, nil
+}
+
+func (s openedSearches) close() (err error) {
+	for _, one := range s {
+		err = errors.Join(err, one.state.Close())
+	}
+	return err
+}
+
+func (s openedSearches) remove() error {
+	for _, one := range s {
+		if err := one.state.Remove(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestCommandLine(t *testing.T) {
 		h := u.hosted()
 		h.available()
 		h.eventually("three nodes are ready", func(ctx context.Context) error { return h.nodesReady(ctx, 3) })
-		for _, line := range []string{"deleting HostedCluster ", "HostedCluster " + u.name + ": ", "deleted Role ", "deleted NAT gateway ", "deleted VPC "} {
+		for _, line := range []string{"deleting HostedCluster ", "HostedCluster " + u.name + ": ", "deleted Role ", "deleted VPC "} {
 			u.kill(line, u.destroy()...)
 		}
 		u.must(u.destroy()...)

@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go/middleware"
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -25,8 +23,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
-
-func init() { ctrl.SetLogger(logr.Discard()) }
 
 // testEnv is one object with two security groups, of which the second can be used some time after its creation.
 type testEnv struct {
@@ -47,15 +43,13 @@ type scope struct {
 const owner = "owner"
 
 func newTestEnv(t testing.TB) *testEnv {
-	e := &testEnv{Env: testenv.New(t, crashtest.Options{
-		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.AWSEndpointServiceList{}}, WithStatus: []client.Object{&hyperv1.AWSEndpointService{}},
-	})}
+	e := &testEnv{Env: testenv.New(t, testenv.WithScheme(scheme), testenv.WithKinds(&hyperv1.AWSEndpointServiceList{}), testenv.WithStatus(&hyperv1.AWSEndpointService{}))}
 	delays := fakeaws.UsualDelays
 	delays.Listed = 25 * time.Second // longer than a pass
 	e.AWS.SetDelays(delays)
 	e.account = e.AWS.Account(testenv.Customer)
 	e.vpc = e.account.AddVPC(testenv.Region, fakeaws.VPC{})
-	e.Create(t, object())
+	e.Create(object())
 	return e
 }
 

@@ -30,6 +30,8 @@ import (
 type Cluster struct {
 	// Calls counts the calls of the controller under test and ends them at a simulated crash.
 	Calls *CallCounter
+	// OtherCalls counts the calls of all others.
+	OtherCalls *CallCounter
 
 	raw    client.WithWatch
 	scheme *runtime.Scheme
@@ -62,16 +64,15 @@ func NewCluster(opts Options) *Cluster {
 	if opts.Index != nil {
 		opts.Index(b)
 	}
-	return &Cluster{Calls: &CallCounter{}, raw: b.Build(), scheme: opts.Scheme, kinds: opts.Kinds, uids: &uids{next: opts.FirstUID}, faults: &faults{}}
+	return &Cluster{Calls: &CallCounter{}, OtherCalls: &CallCounter{}, raw: b.Build(), scheme: opts.Scheme, kinds: opts.Kinds, uids: &uids{next: opts.FirstUID}, faults: &faults{}}
 }
 
 // Client is the client of the controller under test. Its calls are counted.
 func (c *Cluster) Client() client.Client { return c.Calls.client(c.raw, c.scheme, c.uids, c.faults) }
 
-// Admin is the client of all others: the user, other controllers, the test. Its calls are neither counted nor made to
-// fail.
+// Admin is the client of all others: the user, other controllers, the test. Its calls do not fail.
 func (c *Cluster) Admin() client.Client {
-	return (&CallCounter{}).client(c.raw, c.scheme, c.uids, &faults{})
+	return c.OtherCalls.client(c.raw, c.scheme, c.uids, &faults{})
 }
 
 // Create creates objects as the user. An error fails the test.

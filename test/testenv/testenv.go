@@ -1,68 +1,158 @@
 // Package testenv builds the environments of tests in process: a fake API server, a fake AWS and a fake clock.
 //
-//	New ─► Env: crashtest.Cluster, fakeaws.Cloud, one clock for all
-//	         ├─ SigningKeySecret, TrustIssuer: the identity with which a control-plane-operator calls AWS
-//	         └─ Sessions: the AWS sessions of a control-plane-operator that has just started
-//	PrivateCluster ─► a valid HostedCluster
+//	New(t, options...) ─► Env: crashtest.Cluster, fakeaws.Cloud, one clock for all, the events
+//	  objects.go          Create, Get, Put, Change, Delete, List: what users and other controllers do
+//	  passes.go           Start, Restart, Once, Run, Settle, Later: the controller, and the time between its passes
+//	  conditions.go       Condition, ExpectCondition: the status of the object under test
+//	  aws.go              the identity with which an operator calls AWS, and its calls
+//	  fixtures.go         HostedCluster, HostedControlPlane, Secret, Kubeconfig: valid objects
 //
-// A test embeds Env in its own type and adds the facts that its controller needs.
+// A test embeds Env in its own type and adds the facts that only its controller needs.
 package testenv
 
 import (
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/smithy-go/middleware"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
-	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
-	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
-)
-
-// The hosted cluster of a test.
-const (
-	Region    = "us-east-1"
-	Provider  = "111111111111" // account of the management cluster
-	Customer  = "222222222222" // account of the hosted cluster
-	Namespace = "clusters-demo"
-	Issuer    = "https://issuer.example.com/demo"
 )
 
 // Start is the time at which tests start.
 var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Scheme returns a scheme with the types of this project, core types, and others. It should contain only the types that a test needs: the
-// fake API server goes through all of it for every write.
-func Scheme(others ...func(*runtime.Scheme) error) *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range append(others, corev1.AddToScheme, hyperv1.AddToScheme) {
-		utilruntime.Must(add(s))
-	}
-	return s
-}
+// Controllers of tests log nothing.
+func init() { ctrl.SetLogger(logr.Discard()) }
 
-// Env is a management cluster and AWS.
+// Env is a management cluster, AWS, and one controller.
 type Env struct {
 	*crashtest.Cluster
-	T     testing.TB
-	Clock *clocktesting.FakeClock
-	AWS   *fakeaws.Cloud
+	T      testing.TB
+	Scheme *runtime.Scheme
+	Clock  *clocktesting.FakeClock
+	AWS    *fakeaws.Cloud
+	Events *EventLog
+
+	// Object is the object under test.
+	Object client.Object
+	// Start creates the controller, like a process that starts with empty caches, and returns one pass.
+	Start func() Pass
+	// Others does the work of other controllers, kubelets and AWS after each pass. It may be nil.
+	Others Pass
+	// RequeueAfter is the requeue time of the last reconcile.
+	RequeueAfter time.Duration
+
+	pass Pass
 }
 
-// New returns an empty environment. An unexpected call of AWS fails the test.
-func New(t testing.TB, opts crashtest.Options) *Env {
-	clock := clocktesting.NewFakeClock(Start)
-	return &Env{Cluster: crashtest.NewCluster(opts), T: t, Clock: clock, AWS: fakeaws.New(clock).FailOn(t)}
+// An Option changes the environment that New creates.
+type Option func(*options)
+
+type options struct {
+	crashtest.Options
+	start     time.Time
+	delays    *fakeaws.Delays
+	indexes   []func(*fake.ClientBuilder)
+	object    client.Object
+	objects   []client.Object
+	sharedEnv *Env
+}
+
+// WithScheme sets the scheme, which is otherwise Scheme().
+func WithScheme(scheme *runtime.Scheme) Option { return func(o *options) { o.Scheme = scheme } }
+
+// WithKinds adds list types of the objects that the controller may write, which crash-consistency and leak tests compare.
+func WithKinds(lists ...client.ObjectList) Option {
+	return func(o *options) { o.Kinds = append(o.Kinds, lists...) }
+}
+
+// WithStatus adds types with a status subresource.
+func WithStatus(types ...client.Object) Option {
+	return func(o *options) { o.WithStatus = append(o.WithStatus, types...) }
+}
+
+// WithSchemas makes server-side apply merge lists as the CRDs in these directories of the repository define. Controllers that share an
+// object's status need it.
+func WithSchemas(directories ...string) Option {
+	return func(o *options) {
+		for _, directory := range directories {
+			o.Converters = append(o.Converters, crashtest.Converter(inRepository(directory)))
+		}
+	}
+}
+
+// WithIndex adds a field index, for controllers that list by field.
+func WithIndex(obj client.Object, field string, values client.IndexerFunc) Option {
+	return func(o *options) {
+		o.indexes = append(o.indexes, func(b *fake.ClientBuilder) { b.WithIndex(obj, field, values) })
+	}
+}
+
+// WithObjects creates objects.
+func WithObjects(objs ...client.Object) Option {
+	return func(o *options) { o.objects = append(o.objects, objs...) }
+}
+
+// For creates the object under test, whose status subresource and kind the environment knows.
+func For(obj client.Object, list client.ObjectList) Option {
+	return func(o *options) {
+		o.object = obj
+		o.objects = append(o.objects, obj)
+		o.Kinds = append(o.Kinds, list)
+		o.WithStatus = append(o.WithStatus, obj)
+	}
+}
+
+// WithRealTime starts the clock at the real time. Tests of deletions need it, because the fake API server takes the time of a deletion from
+// the real clock, and tests of certificates, which are verified with the real time.
+func WithRealTime() Option { return func(o *options) { o.start = time.Now() } }
+
+// WithDelays sets the delays of AWS.
+func WithDelays(delays fakeaws.Delays) Option { return func(o *options) { o.delays = &delays } }
+
+// WithAWSOf shares the AWS and the clock of another environment. Resources in AWS are tagged with the UIDs of objects, so firstUID must
+// differ from the number of the other environment's objects.
+func WithAWSOf(other *Env, firstUID int) Option {
+	return func(o *options) { o.sharedEnv, o.FirstUID = other, firstUID }
+}
+
+// New returns an environment. An unexpected call of AWS fails the test.
+func New(t testing.TB, opts ...Option) *Env {
+	t.Helper()
+	o := &options{start: Start}
+	for _, opt := range opts {
+		opt(o)
+	}
+	if o.Scheme == nil {
+		o.Scheme = defaultScheme()
+	}
+	if len(o.indexes) > 0 {
+		o.Index = func(b *fake.ClientBuilder) {
+			for _, add := range o.indexes {
+				add(b)
+			}
+		}
+	}
+	e := &Env{Cluster: crashtest.NewCluster(o.Options), T: t, Scheme: o.Scheme, Events: &EventLog{}, Object: o.object}
+	if o.sharedEnv != nil {
+		e.Clock, e.AWS = o.sharedEnv.Clock, o.sharedEnv.AWS
+	} else {
+		e.Clock = clocktesting.NewFakeClock(o.start)
+		e.AWS = fakeaws.New(e.Clock).FailOn(t)
+	}
+	if o.delays != nil {
+		e.AWS.SetDelays(*o.delays)
+	}
+	e.Create(o.objects...)
+	return e
 }
 
 // Must ends the test at an error.
@@ -73,36 +163,16 @@ func (e *Env) Must(err error) {
 	}
 }
 
-// SigningKey is generated once: a key takes longer than a test.
-var SigningKey = sync.OnceValues(func() (private, public []byte) {
-	private, public, err := webidentity.GenerateKey()
-	utilruntime.Must(err)
-	return private, public
-})
+// ClientWith returns the client of the controller with calls that the test changes, such as those to a cache that lags behind.
+func (e *Env) ClientWith(funcs interceptor.Funcs) client.WithWatch {
+	return interceptor.NewClient(e.Client().(client.WithWatch), funcs)
+}
 
-// SigningKeySecret is the Secret with SigningKey, in Namespace.
-func SigningKeySecret() *corev1.Secret {
-	private, _ := SigningKey()
-	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: names.ServiceAccountSigningKey},
-		Data:       map[string][]byte{names.ServiceAccountPrivateKeyFile: private},
+// Scenario returns the scenario of crash-consistency and leak tests. It is complete when the conditions of the object under test are True.
+func (e *Env) Scenario(conditions ...string) *crashtest.Scenario {
+	return &crashtest.Scenario{
+		Cluster: e.Cluster, Cloud: e.AWS.Snapshot, Start: e.Start, OtherControllers: e.Others, Advance: e.Clock.Step,
+		Ready:  e.Ready(conditions...),
+		Delete: e.deleteObject,
 	}
-}
-
-// TrustIssuer adds the identity provider of Issuer to an account.
-func (e *Env) TrustIssuer(account *fakeaws.Account) {
-	e.T.Helper()
-	_, public := SigningKey()
-	keys, err := webidentity.JWKS(public)
-	e.Must(err)
-	account.AddIdentityProvider(fakeaws.IdentityProvider{Issuer: Issuer, Audiences: []string{names.WebIdentityAudience}, JWKS: keys})
-}
-
-// Sessions returns the signer and the AWS sessions of a control-plane-operator that has just started.
-func (e *Env) Sessions() (*tokensigner.Signer, *identity.Sessions) {
-	signer := &tokensigner.Signer{Client: e.Client(), Namespace: Namespace, Clock: e.Clock}
-	return signer, identity.New(identity.Options{
-		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: e.Clock,
-		Middleware: []func(*middleware.Stack) error{e.AWS.Install, fakeaws.NoBackoff, e.Calls.Middleware},
-	})
 }

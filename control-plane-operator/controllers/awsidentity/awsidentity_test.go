@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -34,8 +32,6 @@ const (
 	interval  = 30 * time.Minute
 )
 
-func init() { ctrl.SetLogger(logr.Discard()) }
-
 var scheme = testenv.Scheme()
 
 type world struct {
@@ -50,13 +46,11 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{Env: testenv.New(t, crashtest.Options{
-		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
-	})}
+	w := &world{Env: testenv.New(t, testenv.WithScheme(scheme), testenv.WithKinds(&hyperv1.HostedControlPlaneList{}), testenv.WithStatus(&hyperv1.HostedControlPlane{}))}
 	w.theirs = w.AWS.Account(customer)
 	w.TrustIssuer(w.theirs)
 	w.role = w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Trusts: []fakeaws.Trust{{Issuer: issuer}}})
-	w.Create(t, testenv.SigningKeySecret(), &hyperv1.HostedControlPlane{
+	w.Create(testenv.SigningKeySecret(), &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
 		Spec: hyperv1.HostedControlPlaneSpec{IssuerURL: issuer, Platform: hyperv1.PlatformSpec{Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{
 			Region: region, RolesRef: hyperv1.AWSRolesRef{ControlPlaneOperatorARN: hyperv1.RoleARN(w.role)},

@@ -5,19 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -25,7 +24,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
-	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
@@ -38,8 +36,6 @@ const (
 	issuer    = testenv.Issuer
 	resync    = 30 * time.Minute
 )
-
-func init() { ctrl.SetLogger(logr.Discard()) }
 
 var scheme = testenv.Scheme()
 
@@ -66,7 +62,7 @@ type testEnv struct {
 
 func newTestEnv(t testing.TB) *testEnv {
 	w := &testEnv{
-		Env:      testenv.New(t, clusterOptions),
+		Env:      testenv.New(t, clusterOptions...),
 		services: map[string]string{},
 		balancer: "a-",
 		eventLog: &eventLog{},
@@ -86,10 +82,10 @@ func newTestEnv(t testing.TB) *testEnv {
 	return w
 }
 
-var clusterOptions = crashtest.Options{
-	Scheme:     scheme,
-	Kinds:      []client.ObjectList{&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}},
-	WithStatus: []client.Object{&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}},
+var clusterOptions = []testenv.Option{
+	testenv.WithScheme(scheme),
+	testenv.WithKinds(&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}),
+	testenv.WithStatus(&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}),
 }
 
 // newControlPlane is another cluster of the same name in the same VPC, on a
@@ -97,7 +93,7 @@ var clusterOptions = crashtest.Options{
 func newControlPlane(first *testEnv, uid types.UID) *testEnv {
 	w := *first
 	w.eventLog = &eventLog{}
-	w.Env = &testenv.Env{Cluster: crashtest.NewCluster(clusterOptions), T: first.T, Clock: first.Clock, AWS: first.AWS}
+	w.Env = testenv.New(first.T, append(slices.Clone(clusterOptions), testenv.WithAWSOf(first.Env, 0))...)
 	w.services = map[string]string{}
 	hcp := controlPlaneOf(&w)
 	hcp.UID, hcp.Spec.InfraID = uid, "demo-y"
@@ -199,7 +195,7 @@ func (w *testEnv) customerEC2() *ec2.Client { return awsx.EC2(w.theirs.Config(re
 
 func (w *testEnv) create(objs ...client.Object) {
 	w.T.Helper()
-	w.Create(w.T, objs...)
+	w.Create(objs...)
 }
 
 // change reads obj, changes it as the user or another controller would, and writes it.

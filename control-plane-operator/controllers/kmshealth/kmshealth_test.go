@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/smithy-go"
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,8 +31,6 @@ const (
 	namespace = testenv.Namespace
 	known     = "arn:aws:kms:us-east-1:123456789012:key/known"
 )
-
-func init() { ctrl.SetLogger(logr.Discard()) }
 
 var scheme = testenv.Scheme()
 
@@ -82,10 +79,8 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{aws: &keys{refuses: map[string]error{}}, Env: testenv.New(t, crashtest.Options{
-		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
-	})}
-	w.Create(t, w.signingKey(), &hyperv1.HostedControlPlane{
+	w := &world{aws: &keys{refuses: map[string]error{}}, Env: testenv.New(t, testenv.WithScheme(scheme), testenv.WithKinds(&hyperv1.HostedControlPlaneList{}), testenv.WithStatus(&hyperv1.HostedControlPlane{}))}
+	w.Create(w.signingKey(), &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
 		Spec: hyperv1.HostedControlPlaneSpec{SecretEncryption: &hyperv1.SecretEncryptionSpec{Type: hyperv1.KMS, KMS: &hyperv1.KMSSpec{
 			Provider: hyperv1.AWSKMS, AWS: &hyperv1.AWSKMSSpec{Region: "us-east-1", ActiveKey: hyperv1.AWSKMSKeyEntry{ARN: known}},

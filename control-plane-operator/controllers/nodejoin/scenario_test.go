@@ -39,16 +39,13 @@ type testEnv struct {
 }
 
 func newTestEnv(t testing.TB) *testEnv {
-	w := &testEnv{Env: testenv.New(t, crashtest.Options{
-		Scheme: testenv.Scheme(clusterv1.AddToScheme), Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &clusterv1.MachineList{}},
-		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}, &clusterv1.Machine{}},
-	}), refused: map[string]string{}}
+	w := &testEnv{Env: testenv.New(t, testenv.WithScheme(testenv.Scheme(clusterv1.AddToScheme)), testenv.WithKinds(&hyperv1.HostedControlPlaneList{}, &clusterv1.MachineList{}), testenv.WithStatus(&hyperv1.HostedControlPlane{}, &clusterv1.Machine{})), refused: map[string]string{}}
 	w.theirs = w.AWS.Account(testenv.Customer)
 	w.TrustIssuer(w.theirs)
 	w.role = w.theirs.AddRole(fakeaws.Role{Name: "demo-node-pool", Trusts: []fakeaws.Trust{{
 		Issuer: testenv.Issuer, Subjects: []string{names.CAPIProviderSubject}, Audiences: []string{names.WebIdentityAudience},
 	}}})
-	w.Create(t, testenv.SigningKeySecret(), &hyperv1.HostedControlPlane{
+	w.Create(testenv.SigningKeySecret(), &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: testenv.Namespace, Name: "demo"},
 		Spec: hyperv1.HostedControlPlaneSpec{IssuerURL: testenv.Issuer, Platform: hyperv1.PlatformSpec{
 			Type: hyperv1.AWSPlatform, AWS: &hyperv1.AWSPlatformSpec{Region: testenv.Region, RolesRef: hyperv1.AWSRolesRef{NodePoolManagementARN: hyperv1.RoleARN(w.role)}},
@@ -114,7 +111,7 @@ func (w *testEnv) machine(name string, i fakeaws.Instance) {
 	if i.ID = "i-" + name; i.State != "none" {
 		w.theirs.SetInstance(testenv.Region, i)
 	}
-	w.Create(w.T, &clusterv1.Machine{
+	w.Create(&clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: testenv.Namespace, Name: name, UID: apitypes.UID(name)},
 		Spec:       clusterv1.MachineSpec{ProviderID: "aws:///us-east-1a/" + i.ID},
 		Status: clusterv1.MachineStatus{Conditions: []metav1.Condition{{

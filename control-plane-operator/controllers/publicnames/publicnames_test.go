@@ -10,17 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	routev1 "github.com/openshift/api/route/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
-	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
@@ -29,8 +26,6 @@ const (
 	host      = "api.example.com"
 	balancer  = "a-0123456789abcdef.elb.us-east-1.amazonaws.com"
 )
-
-func init() { ctrl.SetLogger(logr.Discard()) }
 
 var scheme = testenv.Scheme(routev1.Install)
 
@@ -43,11 +38,8 @@ type testEnv struct {
 }
 
 func newTestEnv(t testing.TB, objects ...client.Object) *testEnv {
-	e := &testEnv{dns: map[string]any{}, Env: testenv.New(t, crashtest.Options{
-		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}},
-		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
-	})}
-	e.Create(t, append(objects, &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}})...)
+	e := &testEnv{dns: map[string]any{}, Env: testenv.New(t, testenv.WithScheme(scheme), testenv.WithKinds(&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}), testenv.WithStatus(&hyperv1.HostedControlPlane{}))}
+	e.Create(append(objects, &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}})...)
 	return e
 }
 

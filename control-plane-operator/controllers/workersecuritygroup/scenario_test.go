@@ -175,7 +175,7 @@ func TestTheGroupOfAnEarlierControlPlaneIsAdopted(t *testing.T) {
 	lost.ObjectMeta = metav1.ObjectMeta{Namespace: lost.Namespace, Name: lost.Name}
 	lost.Status = hyperv1.HostedControlPlaneStatus{}
 	lost.Spec.Networking.MachineNetwork = []hyperv1.MachineNetworkEntry{{CIDR: "10.7.0.0/16"}}
-	w.Create(t, lost)
+	w.Create(lost)
 	w.next = time.Second
 	w.runPasses(2)
 	w.want(hyperv1.AWSDefaultSecurityGroupCreated, well)

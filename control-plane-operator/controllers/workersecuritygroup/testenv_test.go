@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -22,7 +20,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
@@ -34,8 +31,6 @@ const (
 	issuer    = testenv.Issuer
 	resync    = 30 * time.Minute
 )
-
-func init() { ctrl.SetLogger(logr.Discard()) }
 
 var scheme = testenv.Scheme()
 
@@ -53,16 +48,14 @@ type testEnv struct {
 }
 
 func newTestEnv(t testing.TB) *testEnv {
-	w := &testEnv{Env: testenv.New(t, crashtest.Options{
-		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
-	})}
+	w := &testEnv{Env: testenv.New(t, testenv.WithScheme(scheme), testenv.WithKinds(&hyperv1.HostedControlPlaneList{}), testenv.WithStatus(&hyperv1.HostedControlPlane{}))}
 	w.theirs = w.AWS.Account(customer)
 	w.TrustIssuer(w.theirs)
 	role := w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Trusts: []fakeaws.Trust{{
 		Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}, Audiences: []string{names.WebIdentityAudience},
 	}}})
 	w.vpc = w.theirs.AddVPC(region, fakeaws.VPC{})
-	w.Create(t, testenv.SigningKeySecret(), &hyperv1.HostedControlPlane{
+	w.Create(testenv.SigningKeySecret(), &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"},
 		Spec: hyperv1.HostedControlPlaneSpec{
 			InfraID: "demo-x", IssuerURL: issuer,

@@ -3,7 +3,6 @@ package aws
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -24,119 +22,92 @@ import (
 )
 
 // report lets the control-plane-operator report the connection to the nodes.
-func (w *testEnv) report(t *testing.T, status metav1.ConditionStatus) {
-	t.Helper()
-	hcp := &hyperv1.HostedControlPlane{}
-	if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: "clusters-demo", Name: "demo"}, hcp); err != nil {
-		t.Fatal(err)
-	}
-	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.DataPlaneConnectionAvailable, Status: status}, w.Clock.Now())
-	if err := w.Admin().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+func (e *privateLink) report(status metav1.ConditionStatus) {
+	e.T.Helper()
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
+		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.DataPlaneConnectionAvailable, Status: status}, e.Clock.Now())
+	})
 }
 
 // reportEndpoint lets it report the endpoint.
-func (w *testEnv) reportEndpoint(t *testing.T, reason string) {
-	t.Helper()
-	es, err := w.get(t.Context(), "private-router")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: hyperv1.AWSEndpointAvailable, Status: metav1.ConditionFalse, Reason: reason}, w.Clock.Now())
-	if err := w.Admin().Status().Update(t.Context(), es); err != nil {
-		t.Fatal(err)
-	}
+func (e *privateLink) reportEndpoint(reason string) {
+	e.T.Helper()
+	es := e.service()
+	reconcile.SetCondition(&es.Status.Conditions, metav1.Condition{Type: hyperv1.AWSEndpointAvailable, Status: metav1.ConditionFalse, Reason: reason}, e.Clock.Now())
+	e.UpdateStatus(es)
 }
 
 // removePrincipals removes all principals that may connect. The returned function reads the service's principals.
-func (w *testEnv) removePrincipals(t *testing.T) func() []string {
-	t.Helper()
-	api := awsx.EC2(w.mine.Config(region, "administrator"))
-	all, err := api.DescribeVpcEndpointServiceConfigurations(t.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
+func (e *privateLink) removePrincipals() func() []string {
+	e.T.Helper()
+	api := awsx.EC2(e.mine.Config(region, "administrator"))
+	all, err := api.DescribeVpcEndpointServiceConfigurations(e.T.Context(), &ec2.DescribeVpcEndpointServiceConfigurationsInput{})
 	if err != nil || len(all.ServiceConfigurations) != 1 {
-		t.Fatalf("services: %v, %v", all, err)
+		e.T.Fatalf("services: %v, %v", all, err)
 	}
 	id := all.ServiceConfigurations[0].ServiceId
 	allowed := func() (arns []string) {
-		out, err := api.DescribeVpcEndpointServicePermissions(t.Context(), &ec2.DescribeVpcEndpointServicePermissionsInput{ServiceId: id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out, err := api.DescribeVpcEndpointServicePermissions(e.T.Context(), &ec2.DescribeVpcEndpointServicePermissionsInput{ServiceId: id})
+		e.Must(err)
 		for _, p := range out.AllowedPrincipals {
 			arns = append(arns, aws.ToString(p.Principal))
 		}
 		return arns
 	}
-	if _, err := api.ModifyVpcEndpointServicePermissions(t.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: id, RemoveAllowedPrincipals: allowed()}); err != nil {
-		t.Fatal(err)
+	if _, err := api.ModifyVpcEndpointServicePermissions(e.T.Context(), &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: id, RemoveAllowedPrincipals: allowed()}); err != nil {
+		e.T.Fatal(err)
 	}
 	return allowed
 }
 
 // step reconciles the object once, and returns the calls and the time until the next reconcile.
-func (w *testEnv) step(t *testing.T, r *Reconciler) (map[string]int, time.Duration) {
-	t.Helper()
-	w.AWS.ForgetCalls()
-	result, err := r.controller().Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "clusters-demo", Name: "private-router"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fakeaws.Count(w.AWS.Calls()), result.RequeueAfter
-}
-
-// wantEvent requires that an event with that reason was recorded.
-func (w *testEnv) wantEvent(t *testing.T, reason string) {
-	t.Helper()
-	for {
-		select {
-		case event := <-w.events.Events:
-			if strings.Contains(event, reason) {
-				return
-			}
-		default:
-			t.Errorf("no event %s", reason)
-			return
-		}
-	}
+func (e *privateLink) step(r *Reconciler) (map[string]int, time.Duration) {
+	e.T.Helper()
+	e.AWS.ForgetCalls()
+	result, err := r.controller().Reconcile(e.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "clusters-demo", Name: "private-router"}})
+	e.Must(err)
+	return fakeaws.Count(e.AWS.Calls()), result.RequeueAfter
 }
 
 var comparisonCalls = map[string]int{"ec2:DescribeVpcEndpointServiceConfigurations": 1, "ec2:DescribeVpcEndpointServicePermissions": 1}
 
 // A manual change that cuts off the nodes is repaired when they are lost, not hours later.
 func TestPrincipalsAreRepairedAtOnceWhenTheEndpointIsCutOff(t *testing.T) {
-	for name, cutOff := range map[string]func(*testing.T, *testEnv){
-		"no node responds":               func(t *testing.T, w *testEnv) { w.report(t, metav1.ConditionFalse) },
-		"the endpoint is rejected":       func(t *testing.T, w *testEnv) { w.reportEndpoint(t, hyperv1.EndpointReplacedReason) },
-		"the endpoint is not accepted":   func(t *testing.T, w *testEnv) { w.reportEndpoint(t, hyperv1.EndpointPendingAcceptanceReason) },
-		"AWS does not find the service":  func(t *testing.T, w *testEnv) { w.reportEndpoint(t, string(awsx.NotFound)) },
-		"AWS refuses the service's name": func(t *testing.T, w *testEnv) { w.reportEndpoint(t, string(awsx.Invalid)) },
+	for name, cutOff := range map[string]func(*testing.T, *privateLink){
+		"no node responds":               func(t *testing.T, e *privateLink) { e.report(metav1.ConditionFalse) },
+		"the endpoint is rejected":       func(t *testing.T, e *privateLink) { e.reportEndpoint(hyperv1.EndpointReplacedReason) },
+		"the endpoint is not accepted":   func(t *testing.T, e *privateLink) { e.reportEndpoint(hyperv1.EndpointPendingAcceptanceReason) },
+		"AWS does not find the service":  func(t *testing.T, e *privateLink) { e.reportEndpoint(string(awsx.NotFound)) },
+		"AWS refuses the service's name": func(t *testing.T, e *privateLink) { e.reportEndpoint(string(awsx.Invalid)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			r := w.reconciler()
-			w.run(t, w.passOf(r), 10)
-			if missing := w.ready(t.Context()); missing != "" {
+			e := newPrivateLink(t)
+			r := e.reconciler()
+			e.Use(e.passOf(r))
+			e.Run(10)
+			if missing := e.ready(t.Context()); missing != "" {
 				t.Fatal(missing)
 			}
-			principals := w.removePrincipals(t)
-			if calls, _ := w.step(t, r); len(calls) > 0 {
+			principals := e.removePrincipals()
+			if calls, _ := e.step(r); len(calls) > 0 {
 				t.Fatalf("a connection that works takes %v", calls)
 			}
-			cutOff(t, w)
+			cutOff(t, e)
 			want := map[string]int{"ec2:ModifyVpcEndpointServicePermissions": 1}
 			for call, n := range comparisonCalls {
 				want[call] = n
 			}
-			calls, next := w.step(t, r)
+			calls, next := e.step(r)
 			if diff := cmp.Diff(want, calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
-			w.Clock.Step(20 * time.Second) // AWS lists a new principal later
+			e.Clock.Step(20 * time.Second) // AWS lists a new principal later
 			if got := principals(); !slices.Equal(got, []string{withoutPath(cpoRole)}) {
 				t.Errorf("allowed are %v", got)
 			}
-			w.wantEvent(t, "AllowedPrincipalsAdded")
+			if !e.Events.Contains("AllowedPrincipalsAdded") {
+				t.Error("no event AllowedPrincipalsAdded")
+			}
 			if next != firstComparison {
 				t.Errorf("the next comparison is after %s", next)
 			}
@@ -146,20 +117,21 @@ func TestPrincipalsAreRepairedAtOnceWhenTheEndpointIsCutOff(t *testing.T) {
 
 // Nodes can be lost for another reason: the calls become rare.
 func TestComparisonsBecomeRareWhileNodesAreLost(t *testing.T) {
-	w := newTestEnv(t)
-	r := w.reconciler()
-	w.run(t, w.passOf(r), 10)
-	w.report(t, metav1.ConditionFalse)
-	began, compared := w.Clock.Now(), []time.Duration{}
-	for w.Clock.Since(began) < 3*time.Hour {
-		calls, next := w.step(t, r)
+	e := newPrivateLink(t)
+	r := e.reconciler()
+	e.Use(e.passOf(r))
+	e.Run(10)
+	e.report(metav1.ConditionFalse)
+	began, compared := e.Clock.Now(), []time.Duration{}
+	for e.Clock.Since(began) < 3*time.Hour {
+		calls, next := e.step(r)
 		if calls["ec2:DescribeVpcEndpointServicePermissions"] > 0 {
-			compared = append(compared, w.Clock.Since(began))
+			compared = append(compared, e.Clock.Since(began))
 		}
-		if again, _ := w.step(t, r); len(again) > 0 {
-			t.Fatalf("after %s a second reconcile calls %v", w.Clock.Since(began), again)
+		if again, _ := e.step(r); len(again) > 0 {
+			t.Fatalf("after %s a second reconcile calls %v", e.Clock.Since(began), again)
 		}
-		w.Clock.Step(next)
+		e.Clock.Step(next)
 	}
 	want := []time.Duration{0, 1, 3, 7, 15, 31, 61, 91, 121, 151}
 	for i := range want {
@@ -172,17 +144,18 @@ func TestComparisonsBecomeRareWhileNodesAreLost(t *testing.T) {
 
 // A tenant chooses the program that reports the connection. A report that changes all the time costs no more calls.
 func TestReportsThatComeAndGoAreComparedNoMoreOften(t *testing.T) {
-	w := newTestEnv(t)
-	r := w.reconciler()
-	w.run(t, w.passOf(r), 10)
+	e := newPrivateLink(t)
+	r := e.reconciler()
+	e.Use(e.passOf(r))
+	e.Run(10)
 	compared := 0
 	for range 600 {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue} {
-			w.report(t, status)
-			calls, _ := w.step(t, r)
+			e.report(status)
+			calls, _ := e.step(r)
 			compared += calls["ec2:DescribeVpcEndpointServicePermissions"]
 		}
-		w.Clock.Step(time.Second)
+		e.Clock.Step(time.Second)
 	}
 	if compared != 4 { // after 0, 1, 3 and 7 minutes
 		t.Errorf("%d comparisons in ten minutes", compared)
@@ -243,13 +216,13 @@ func TestCutOffEndpointsWakeTheController(t *testing.T) {
 		}
 	}
 	es := func(reason string) *hyperv1.AWSEndpointService {
-		es := endpointService("private-router")
+		es := endpointService()
 		if reason != "" {
 			es.Status.Conditions = []metav1.Condition{{Type: hyperv1.AWSEndpointAvailable, Status: metav1.ConditionFalse, Reason: reason}}
 		}
 		return es
 	}
-	r := newTestEnv(t).reconciler()
+	r := newPrivateLink(t).reconciler()
 	for name, c := range map[string]struct {
 		was, is string
 		want    bool

@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"context"
 	"testing"
 
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -9,19 +8,12 @@ import (
 )
 
 // privateCluster is the life of one AWSEndpointService.
-func privateCluster(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
+func privateCluster(t testing.TB) *crashtest.Scenario { return newPrivateLink(t).scenario() }
 
-func (w *testEnv) scenario() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster:          w.Cluster,
-		Cloud:            w.AWS.Snapshot,
-		Start:            w.start,
-		OtherControllers: w.runControlPlaneOperator,
-		Advance:          w.Clock.Step,
-		Ready:            w.ready,
-		Delete:           func(ctx context.Context) error { return w.Admin().Delete(ctx, endpointService("private-router")) },
-		Mask:             masked,
-	}
+func (e *privateLink) scenario() *crashtest.Scenario {
+	s := e.Scenario()
+	s.Ready, s.Mask = e.ready, masked
+	return s
 }
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {
@@ -44,11 +36,11 @@ func TestCrashConsistencyUnderFaults(t *testing.T) {
 	} {
 		f.Account = provider
 		t.Run(name, func(t *testing.T) {
-			envs := map[*crashtest.Cluster]*testEnv{}
+			envs := map[*crashtest.Cluster]*privateLink{}
 			begin := func(t testing.TB) *crashtest.Scenario {
-				w := newTestEnv(t)
-				envs[w.Cluster] = w
-				return w.scenario()
+				e := newPrivateLink(t)
+				envs[e.Cluster] = e
+				return e.scenario()
 			}
 			inject := func(s *crashtest.Scenario) { envs[s.Cluster].AWS.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)

@@ -138,15 +138,15 @@ func TestEventsThatStartAReconcile(t *testing.T) {
 }
 
 func TestOwnWritesDoNotStartAReconcile(t *testing.T) {
-	w := newTestEnv(t)
-	r := w.reconciler()
-	was := w.es(t, "private-router")
+	e := newPrivateLink(t)
+	r := e.reconciler()
+	was := e.service()
 	for range 2 { // the second pass would wait for the zones
 		if _, err := r.controller().Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(was)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	settled := w.es(t, "private-router")
+	settled := e.service()
 	for name, tc := range map[string]struct {
 		was    *hyperv1.AWSEndpointService
 		change func(*hyperv1.AWSEndpointService)

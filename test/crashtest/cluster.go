@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -90,7 +91,7 @@ func (c *Cluster) Create(t testing.TB, objs ...client.Object) {
 func (c *Cluster) CollectGarbage(ctx context.Context) error {
 	for again := true; again; {
 		again = false
-		objs, err := c.all(ctx)
+		objs, err := c.objects(ctx)
 		if err != nil {
 			return err
 		}
@@ -99,7 +100,7 @@ func (c *Cluster) CollectGarbage(ctx context.Context) error {
 		for _, o := range objs {
 			alive[o.GetUID()] = true
 			occupied[o.GetNamespace()] = true
-			if o.GetKind() == "Namespace" {
+			if isNamespace(o) {
 				terminating[o.GetName()] = !o.GetDeletionTimestamp().IsZero()
 				if o.GetDeletionTimestamp().IsZero() && !slices.Contains(o.GetFinalizers(), namespaceFinalizer) {
 					o.SetFinalizers(append(o.GetFinalizers(), namespaceFinalizer))
@@ -113,7 +114,7 @@ func (c *Cluster) CollectGarbage(ctx context.Context) error {
 			owner := metav1.GetControllerOf(o)
 			orphan := owner != nil && !alive[owner.UID]
 			switch {
-			case o.GetKind() == "Namespace" && terminating[o.GetName()] && !occupied[o.GetName()]:
+			case isNamespace(o) && terminating[o.GetName()] && !occupied[o.GetName()]:
 				o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == namespaceFinalizer }))
 				if err := c.raw.Update(ctx, o); client.IgnoreNotFound(err) != nil {
 					return err
@@ -128,6 +129,11 @@ func (c *Cluster) CollectGarbage(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func isNamespace(obj client.Object) bool {
+	_, is := obj.(*corev1.Namespace)
+	return is
 }
 
 // namespaceFinalizer replaces the "kubernetes" finalizer in the spec of a Namespace, which the fake API server does not
@@ -198,7 +204,23 @@ func typeOf(condition any) string {
 }
 
 func (c *Cluster) all(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	var all []*unstructured.Unstructured
+	objs, err := c.objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*unstructured.Unstructured, 0, len(objs))
+	for _, obj := range objs {
+		u, err := asUnstructured(obj, c.scheme)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, u)
+	}
+	return all, nil
+}
+
+func (c *Cluster) objects(ctx context.Context) ([]client.Object, error) {
+	var objs []client.Object
 	for _, kind := range c.kinds {
 		list := kind.DeepCopyObject().(client.ObjectList)
 		if err := c.raw.List(ctx, list); err != nil {
@@ -209,14 +231,10 @@ func (c *Cluster) all(ctx context.Context) ([]*unstructured.Unstructured, error)
 			return nil, err
 		}
 		for _, item := range items {
-			u, err := asUnstructured(item.(client.Object), c.scheme)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, u)
+			objs = append(objs, item.(client.Object))
 		}
 	}
-	return all, nil
+	return objs, nil
 }
 
 func asUnstructured(obj client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {

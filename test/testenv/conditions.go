@@ -80,6 +80,21 @@ func (e *Env) ExpectConditionOf(obj client.Object, conditionType string, status 
 	}
 }
 
+// ExpectConditions fails the test unless each condition of the object under test is "status reason words", or is not set for "".
+func (e *Env) ExpectConditions(want map[string]string) {
+	e.T.Helper()
+	for conditionType, text := range want {
+		if text == "" {
+			if condition := e.FindCondition(conditionType); condition != nil {
+				e.T.Errorf("%s is %+v, want it not to be set", conditionType, condition)
+			}
+			continue
+		}
+		parts := strings.SplitN(text+"  ", " ", 3)
+		e.ExpectCondition(conditionType, metav1.ConditionStatus(parts[0]), parts[1], strings.TrimSpace(parts[2]))
+	}
+}
+
 // Ready returns a function that describes which condition of the object under test is not True, or returns "".
 func (e *Env) Ready(conditions ...string) func(context.Context) string {
 	return func(ctx context.Context) string {

@@ -104,6 +104,12 @@ func (e *Env) Change(obj client.Object, change func()) {
 	}
 }
 
+// Change is Env.Change with a function of the object.
+func Change[T client.Object](e *Env, obj T, change func(T)) {
+	e.T.Helper()
+	e.Change(obj, func() { change(obj) })
+}
+
 func content(e *Env, obj client.Object) map[string]any {
 	e.T.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
@@ -136,8 +142,7 @@ func (e *Env) HCP() *hyperv1.HostedControlPlane {
 // ChangeHCP changes the HostedControlPlane of Namespace.
 func (e *Env) ChangeHCP(change func(*hyperv1.HostedControlPlane)) {
 	e.T.Helper()
-	hcp := &hyperv1.HostedControlPlane{ObjectMeta: In(Namespace, "demo")}
-	e.Change(hcp, func() { change(hcp) })
+	Change(e, &hyperv1.HostedControlPlane{ObjectMeta: In(Namespace, "demo")}, change)
 }
 
 // objects returns the objects of a list type.

@@ -8,18 +8,18 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
 // A Pass reconciles every object that a controller watches once.
 type Pass = func(context.Context) error
 
 const (
-	// tick is the time between two passes of Run and Settle.
-	tick = 20 * time.Second
 	// maxPasses is the number of passes within which Settle must end.
 	maxPasses = 200
-	// lastWrites is the number of writes that a failed Settle reports.
-	lastWrites = 10
+	// reportedWrites is the number of writes that a failed Settle reports.
+	reportedWrites = 10
 )
 
 // PassOver returns a pass over all objects of a list type.
@@ -115,7 +115,7 @@ func (e *Env) RunOthers() {
 		e.Must(e.Others(e.T.Context()))
 	}
 	e.Must(e.CollectGarbage(e.T.Context()))
-	e.Clock.Step(tick)
+	e.Clock.Step(e.Tick)
 }
 
 // Settle runs passes until no controller writes any more. Passes may fail before.
@@ -138,8 +138,12 @@ func (e *Env) SettleWith(check func()) {
 		}
 		check()
 	}
-	e.T.Fatalf("the controllers still write after %d passes: last error %v, last writes:\n%s", maxPasses, err,
-		strings.Join(e.Calls.Log(max(0, e.Calls.Writes()-lastWrites)), "\n"))
+	e.T.Fatalf("the controllers still write after %d passes: last error %v, last writes:\n%s\nof others:\n%s",
+		maxPasses, err, lastWrites(e.Calls), lastWrites(e.OtherCalls))
+}
+
+func lastWrites(calls *crashtest.CallCounter) string {
+	return strings.Join(calls.Log(max(0, calls.Writes()-reportedWrites)), "\n")
 }
 
 // ExpectRequeue fails the test unless the last reconcile requested this requeue time.

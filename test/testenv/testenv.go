@@ -47,6 +47,8 @@ type Env struct {
 	Start func() Pass
 	// Others does the work of other controllers, kubelets and AWS after each pass. It may be nil.
 	Others Pass
+	// Tick is the time between two passes of Run and Settle.
+	Tick time.Duration
 	// RequeueAfter is the requeue time of the last reconcile.
 	RequeueAfter time.Duration
 
@@ -141,7 +143,7 @@ func New(t testing.TB, opts ...Option) *Env {
 			}
 		}
 	}
-	e := &Env{Cluster: crashtest.NewCluster(o.Options), T: t, Scheme: o.Scheme, Events: &EventLog{}, Object: o.object}
+	e := &Env{Cluster: crashtest.NewCluster(o.Options), T: t, Scheme: o.Scheme, Events: &EventLog{}, Object: o.object, Tick: 20 * time.Second}
 	if o.sharedEnv != nil {
 		e.Clock, e.AWS = o.sharedEnv.Clock, o.sharedEnv.AWS
 	} else {

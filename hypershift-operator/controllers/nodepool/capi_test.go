@@ -41,8 +41,6 @@ type capi struct {
 	lost bool
 	// stuck keeps instances from going.
 	stuck bool
-	// acts counts its writes.
-	acts int
 }
 
 const awsMachineFinalizer = "awsmachine.infrastructure.cluster.x-k8s.io"
@@ -130,9 +128,11 @@ func (c *capi) deployment(ctx context.Context, md *clusterv1.MachineDeployment, 
 			}
 		case md.Spec.Rollout.Strategy.Type == clusterv1.OnDeleteMachineDeploymentStrategyType:
 			// As the real one, it makes no machine in the place of an old one.
-			set.Annotations[clusterv1.DisableMachineCreateAnnotation] = "true"
-			if err := c.Update(ctx, set); err != nil {
-				return err
+			if set.Annotations[clusterv1.DisableMachineCreateAnnotation] != "true" {
+				set.Annotations[clusterv1.DisableMachineCreateAnnotation] = "true"
+				if err := c.Update(ctx, set); err != nil {
+					return err
+				}
 			}
 			if err := c.scale(ctx, set, left); err != nil {
 				return err
@@ -157,7 +157,6 @@ func (c *capi) newSet(ctx context.Context, md *clusterv1.MachineDeployment) erro
 		},
 		Spec: clusterv1.MachineSetSpec{ClusterName: md.Spec.ClusterName, Replicas: ptr.To[int32](0), Template: *md.Spec.Template.DeepCopy()},
 	}
-	c.acts++
 	return c.Create(ctx, set)
 }
 
@@ -177,7 +176,6 @@ func (c *capi) scale(ctx context.Context, set *clusterv1.MachineSet, replicas in
 		return nil
 	}
 	set.Spec.Replicas = &replicas
-	c.acts++
 	return c.Update(ctx, set)
 }
 
@@ -239,7 +237,6 @@ func (c *capi) newMachine(ctx context.Context, set *clusterv1.MachineSet, name s
 	}
 	m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, clusterv1.GroupVersion.WithKind("MachineSet"))}
 	m.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: "AWSMachine", Name: name}
-	c.acts++
 	return m, errors.Join(c.Create(ctx, instance), c.Create(ctx, m))
 }
 
@@ -276,7 +273,6 @@ func (c *capi) boot(ctx context.Context, m *clusterv1.Machine, instance *infrav1
 	if len(m.Status.Conditions) > 0 && m.Status.Conditions[0].Status == "True" {
 		return nil
 	}
-	c.acts++
 	instance.Status.Conditions = clusterv1beta1.Conditions{{Type: infrav1.InstanceReadyCondition, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(c.clock.Now())}}
 	m.Status.Conditions = nil
 	for name, status := range map[string]metav1.ConditionStatus{clusterv1.MachineInfrastructureReadyCondition: "True", clusterv1.MachineNodeHealthyCondition: "Unknown", clusterv1.MachineReadyCondition: "False", clusterv1.MachineAvailableCondition: "False"} {
@@ -295,7 +291,6 @@ func (c *capi) say(ctx context.Context, m *clusterv1.Machine, instance *infrav1.
 	if len(m.Status.Conditions) > 0 && m.Status.NodeRef.IsDefined() == (status == "True") && string(m.Status.Conditions[0].Status) == status && m.Status.Conditions[0].Message == message {
 		return nil
 	}
-	c.acts++
 	instance.Status.Conditions = clusterv1beta1.Conditions{{Type: infrav1.InstanceReadyCondition, Status: corev1.ConditionStatus(status), Reason: reason, Message: message, LastTransitionTime: metav1.Now()}}
 	m.Status.Conditions = nil
 	for _, name := range []string{clusterv1.MachineInfrastructureReadyCondition, clusterv1.MachineNodeHealthyCondition, clusterv1.MachineReadyCondition, clusterv1.MachineAvailableCondition} {
@@ -312,7 +307,6 @@ func (c *capi) remove(ctx context.Context, obj client.Object) error {
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
-	c.acts++
 	return client.IgnoreNotFound(c.Delete(ctx, obj))
 }
 
@@ -324,6 +318,5 @@ func (c *capi) finalize(ctx context.Context, obj client.Object, finalizer string
 	if !change(obj, finalizer) {
 		return nil
 	}
-	c.acts++
 	return client.IgnoreNotFound(c.Update(ctx, obj))
 }

@@ -17,67 +17,60 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodeconfig"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // previousVersion loads the objects of a node pool at rest and of its cluster, as the last version wrote them that stored only
 // the configuration of the pool. The file is a record: no newer version can write it again.
-func previousVersion(t *testing.T) *testEnv {
+func previousVersion(t *testing.T) *fakeClusterAPI {
 	t.Helper()
 	text, err := os.ReadFile("testdata/previous-version.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := emptyTestEnv()
-	w.Create(t, nodepooltest.HostedCluster(), namespace(), pullSecret(), capiDeployment())
+	e := newEmptyFakeClusterAPI(t)
+	e.Create(nodepooltest.HostedCluster(), namespace(), testenv.PullSecret(), capiDeployment())
 	decoder := serializer.NewCodecFactory(scheme).UniversalDeserializer()
 	for _, document := range bytes.Split(text, []byte("---\n")) {
 		if len(bytes.TrimSpace(document)) == 0 {
 			continue
 		}
 		decoded, _, err := decoder.Decode(document, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e.Must(err)
 		obj := decoded.(client.Object)
 		created := obj.DeepCopyObject().(client.Object)
-		if err := w.Admin().Create(t.Context(), created); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.Admin().Create(t.Context(), created))
 		obj.SetResourceVersion(created.GetResourceVersion())
-		if err := w.Admin().Status().Update(t.Context(), obj); client.IgnoreNotFound(err) != nil { // a kind without status is not found
+		if err := e.Admin().Status().Update(t.Context(), obj); client.IgnoreNotFound(err) != nil { // a kind without status is not found
 			t.Fatal(err)
 		}
 	}
-	return w
+	return e
 }
 
 func TestAnUpgradeStoresTheClusterSettingsAndReplacesNoMachine(t *testing.T) {
-	w := previousVersion(t)
-	before, templates := machineNames(t, w), list(t, w, &hyperv1.NodeBootstrapTemplateList{}).Items
+	e := previousVersion(t)
+	before, templates := machineNames(t, e), testenv.Listed(e.Env, &hyperv1.NodeBootstrapTemplateList{}).Items
 	if len(before) != 2 || len(templates) != 1 {
 		t.Fatalf("machines %v, %d templates: this is not a pool at rest", before, len(templates))
 	}
 	name := templates[0].Spec.Template.Spec.ConfigName
 	read := func() map[string][]byte {
 		secret := &corev1.Secret{}
-		if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: name}, secret); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: name}, secret))
 		return secret.Data
 	}
 	if old := read(); len(old) != 1 {
 		t.Fatalf("the Secret has the keys %v already", slices.Collect(maps.Keys(old)))
 	}
-	pass := w.start()
+	e.Restart()
 	for range 5 {
-		if err := pass(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		w.expect(t, map[string]string{"UpdatingConfig": "False AsExpected", "UpdatingVersion": "False AsExpected", "UpdatingPlatformMachineTemplate": "False AsExpected"})
+		e.Once()
+		e.ExpectConditions(map[string]string{"UpdatingConfig": "False AsExpected", "UpdatingVersion": "False AsExpected", "UpdatingPlatformMachineTemplate": "False AsExpected"})
 	}
-	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "True AsExpected 2 nodes"})
-	if diff := cmp.Diff(before, machineNames(t, w)); diff != "" {
+	e.Settle()
+	e.ExpectConditions(map[string]string{"Ready": "True AsExpected 2 nodes"})
+	if diff := cmp.Diff(before, machineNames(t, e)); diff != "" {
 		t.Errorf("machines (-before +after):\n%s", diff)
 	}
 	in, err := nodeconfig.Decode(read())
@@ -99,22 +92,20 @@ func TestAnUpgradeStoresTheClusterSettingsAndReplacesNoMachine(t *testing.T) {
 }
 
 func TestNewTextInTheSameSourceIsStoredForNewMachines(t *testing.T) {
-	w := previousVersion(t)
-	pass := w.start()
-	w.run(t, pass)
-	before := machineNames(t, w)
-	change(t, w, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.UserCABundle}}, func(cm *corev1.ConfigMap) {
+	e := previousVersion(t)
+	e.Restart()
+	e.Settle()
+	before := machineNames(t, e)
+	testenv.Change(e.Env, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.UserCABundle}}, func(cm *corev1.ConfigMap) {
 		cm.Data["ca-bundle.crt"] = "new\n"
 	})
-	w.run(t, pass)
-	if diff := cmp.Diff(before, machineNames(t, w)); diff != "" {
+	e.Settle()
+	if diff := cmp.Diff(before, machineNames(t, e)); diff != "" {
 		t.Errorf("machines (-before +after):\n%s", diff)
 	}
-	name := list(t, w, &hyperv1.NodeBootstrapTemplateList{}).Items[0].Spec.Template.Spec.ConfigName
+	name := testenv.Listed(e.Env, &hyperv1.NodeBootstrapTemplateList{}).Items[0].Spec.Template.Spec.ConfigName
 	secret := &corev1.Secret{}
-	if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: name}, secret); err != nil {
-		t.Fatal(err)
-	}
+	e.Must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: name}, secret))
 	if in, err := nodeconfig.Decode(secret.Data); err != nil || in.Cluster.TrustBundle.Text != "new\n" {
 		t.Errorf("a new machine would get %+v (%v)", in.Cluster, err)
 	}

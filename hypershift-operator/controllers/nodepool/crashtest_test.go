@@ -12,7 +12,9 @@ import (
 )
 
 // newScenario returns the scenario of a pool with two workers.
-func newScenario(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
+func newScenario(t testing.TB) *crashtest.Scenario {
+	return newFakeClusterAPI(t).Scenario(hyperv1.NodePoolReadyCondition)
+}
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {
 	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, newScenario) })
@@ -24,21 +26,21 @@ func TestAPoolSurvivesAPIFaults(t *testing.T) { crashtest.APIFaults(t, newScenar
 // Whenever the NodePool gets lost, its machines go.
 func TestALostPoolLeavesNoMachines(t *testing.T) {
 	crashtest.NoLeaks(t, func(t testing.TB) *crashtest.Scenario {
-		w := newTestEnv(t)
-		w.capi.lost = true
-		scenario := w.scenario()
-		scenario.Delete = w.lose
+		e := newFakeClusterAPI(t)
+		e.capi.lost = true
+		scenario := e.Scenario(hyperv1.NodePoolReadyCondition)
+		scenario.Delete = e.lose
 		return scenario
 	})
 }
 
 // lose lets the pool be gone at once, whatever was to be done before: its user
 // took the finalizer away, or was quicker than it.
-func (w *testEnv) lose(ctx context.Context) error {
+func (e *fakeClusterAPI) lose(ctx context.Context) error {
 	np := &hyperv1.NodePool{}
-	if err := w.Admin().Get(ctx, key, np); err != nil {
+	if err := e.Admin().Get(ctx, key, np); err != nil {
 		return err
 	}
 	np.Finalizers = nil
-	return errors.Join(w.Admin().Update(ctx, np), client.IgnoreNotFound(w.Admin().Delete(ctx, np)))
+	return errors.Join(e.Admin().Update(ctx, np), client.IgnoreNotFound(e.Admin().Delete(ctx, np)))
 }

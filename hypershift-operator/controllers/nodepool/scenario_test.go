@@ -21,13 +21,14 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // Everything that a user sees of a pool at rest.
 func TestAPoolBecomesReadyAndThenWritesNothing(t *testing.T) {
-	w := newTestEnv(t)
-	w.run(t, w.start())
-	w.expect(t, map[string]string{
+	e := newFakeClusterAPI(t)
+	e.Settle()
+	e.ExpectConditions(map[string]string{
 		"ValidConfiguration": "True AsExpected", "SupportedFields": "True AsExpected", "UpdateManagementEnabled": "True AsExpected", "ValidReleaseImage": "True AsExpected",
 		"SupportedVersionSkew": "True AsExpected", "ValidArchPlatform": "True AsExpected", "ValidPlatformImage": "True AsExpected",
 		"ValidPlatformConfig": "True AsExpected", "AWSSecurityGroupAvailable": "True AsExpected", "ValidMachineConfig": "True AsExpected",
@@ -38,7 +39,7 @@ func TestAPoolBecomesReadyAndThenWritesNothing(t *testing.T) {
 		"UpdatingPlatformMachineTemplate": "False AsExpected", "AWSResourceTagConflict": "False NoTagConflict",
 		"ClusterNetworkCIDRConflict": "", "Deleting": "",
 	})
-	got := w.pool(t).Status
+	got := e.pool().Status
 	got.Conditions = nil
 	want := hyperv1.NodePoolStatus{
 		Replicas: 2, ObservedGeneration: 2, Version: "1.36.3",
@@ -120,7 +121,7 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv()
+			e := newEmptyFakeClusterAPI(t)
 			np, hc := nodepooltest.NodePool(), nodepooltest.HostedCluster()
 			if tc.pool != nil {
 				tc.pool(np)
@@ -128,10 +129,11 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 			if tc.cluster != nil {
 				tc.cluster(hc)
 			}
-			w.Create(t, hc, namespace(), controlPlane(), pullSecret(), np)
-			w.run(t, w.start())
-			w.expect(t, tc.want)
-			if n := len(list(t, w, &clusterv1.MachineDeploymentList{}).Items); n > 0 {
+			e.Create(hc, namespace(), controlPlane(), testenv.PullSecret(), np)
+			e.Restart()
+			e.Settle()
+			e.ExpectConditions(tc.want)
+			if n := len(testenv.Listed(e.Env, &clusterv1.MachineDeploymentList{}).Items); n > 0 {
 				t.Error("a MachineDeployment was made")
 			}
 		})
@@ -139,37 +141,35 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 }
 
 func TestAnUnsupportedFieldIsNamed(t *testing.T) {
-	w := newTestEnv(t)
-	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.OSImageStream = &hyperv1.OSImageStream{Name: "rhel-10"} })
-	w.run(t, w.start())
-	w.expect(t, map[string]string{"SupportedFields": "False NotActedOn without effect in this version: osImageStream", "Ready": "True AsExpected"})
+	e := newFakeClusterAPI(t)
+	e.changePool(func(np *hyperv1.NodePool) { np.Spec.OSImageStream = &hyperv1.OSImageStream{Name: "rhel-10"} })
+	e.Restart()
+	e.Settle()
+	e.ExpectConditions(map[string]string{"SupportedFields": "False NotActedOn without effect in this version: osImageStream", "Ready": "True AsExpected"})
 }
 
 func TestAnotherInstanceTypeReplacesTheMachines(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass)
-	old := list(t, w, &infrav1.AWSMachineTemplateList{}).Items[0].Name
+	e := newFakeClusterAPI(t)
+	e.Settle()
+	old := testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items[0].Name
 
-	w.capi.refuse = "no capacity" // so that the roll-out takes its time
-	w.types = instanceTypes{"c6i.large": {Name: "c6i.large", Architectures: []string{"amd64"}}}
-	pass = w.start()
-	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "c6i.large" })
-	if err := pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.expect(t, map[string]string{
+	e.capi.refuse = "no capacity" // so that the roll-out takes its time
+	e.types = instanceTypes{"c6i.large": {Name: "c6i.large", Architectures: []string{"amd64"}}}
+	e.Restart()
+	e.changePool(func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.InstanceType = "c6i.large" })
+	e.Once()
+	e.ExpectConditions(map[string]string{
 		"UpdatingPlatformMachineTemplate": "True Updating 2 of 2 machines have another machine template than workers-",
 		"UpdatingVersion":                 "False AsExpected",
 	})
-	w.capi.refuse = ""
-	w.run(t, pass)
-	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "False AsExpected", "Ready": "True AsExpected"})
-	templates := list(t, w, &infrav1.AWSMachineTemplateList{}).Items
+	e.capi.refuse = ""
+	e.Settle()
+	e.ExpectConditions(map[string]string{"UpdatingPlatformMachineTemplate": "False AsExpected", "Ready": "True AsExpected"})
+	templates := testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items
 	if len(templates) != 1 || templates[0].Name == old {
 		t.Errorf("templates %v, want one and not %s", templates, old)
 	}
-	for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
+	for _, m := range testenv.Listed(e.Env, &infrav1.AWSMachineList{}).Items {
 		if m.Spec.InstanceType != "c6i.large" {
 			t.Errorf("machine %s has instance type %s", m.Name, m.Spec.InstanceType)
 		}
@@ -177,101 +177,93 @@ func TestAnotherInstanceTypeReplacesTheMachines(t *testing.T) {
 }
 
 func TestAnotherReleaseReplacesTheMachines(t *testing.T) {
-	w := emptyTestEnv()
+	e := newEmptyFakeClusterAPI(t)
 	np := nodepooltest.NodePool()
 	np.Spec.Release.Image = image135
-	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
-	pass := w.start()
-	w.run(t, pass)
-	if v := w.pool(t).Status.Version; v != "1.35.4" {
+	e.Create(nodepooltest.HostedCluster(), namespace(), controlPlane(), testenv.PullSecret(), capiDeployment(), np)
+	e.Restart()
+	e.Settle()
+	if v := e.pool().Status.Version; v != "1.35.4" {
 		t.Fatalf("version %s, want 1.35.4", v)
 	}
-	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Release.Image = image136 })
-	if err := pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.expect(t, map[string]string{
+	e.changePool(func(np *hyperv1.NodePool) { np.Spec.Release.Image = image136 })
+	e.Once()
+	e.ExpectConditions(map[string]string{
 		"UpdatingVersion": "True Updating 2 of 2 machines have another version than Kubernetes 1.36.3", "UpdatingConfig": "False AsExpected",
 		"UpdatingPlatformMachineTemplate": "True Updating",
 	})
-	if v := w.pool(t).Status.Version; v != "1.35.4" {
+	if v := e.pool().Status.Version; v != "1.35.4" {
 		t.Errorf("version %s before the nodes run it", v)
 	}
-	w.run(t, pass)
-	w.expect(t, map[string]string{"UpdatingVersion": "False AsExpected"})
-	if v := w.pool(t).Status.Version; v != "1.36.3" {
+	e.Settle()
+	e.ExpectConditions(map[string]string{"UpdatingVersion": "False AsExpected"})
+	if v := e.pool().Status.Version; v != "1.36.3" {
 		t.Errorf("version %s, want 1.36.3", v)
 	}
-	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Release.Image = image135 })
-	w.run(t, pass)
-	w.expect(t, map[string]string{"SupportedVersionSkew": "False UnsupportedSkew would be a step back"})
+	e.changePool(func(np *hyperv1.NodePool) { np.Spec.Release.Image = image135 })
+	e.Settle()
+	e.ExpectConditions(map[string]string{"SupportedVersionSkew": "False UnsupportedSkew would be a step back"})
 }
 
 func TestOnDeleteReplacesOnlyDeletedMachines(t *testing.T) {
-	w := emptyTestEnv()
+	e := newEmptyFakeClusterAPI(t)
 	np := nodepooltest.NodePool()
 	np.Spec.Management = hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}
-	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
-	pass := w.start()
-	w.run(t, pass)
-	w.expect(t, map[string]string{"AutorepairEnabled": "False AutoRepairOff"})
-	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.RootVolume.Size = 200 })
-	w.run(t, pass)
-	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "True Updating each is replaced after the deletion of its Machine", "Ready": "True AsExpected"})
-	if n := len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items); n != 2 {
+	e.Create(nodepooltest.HostedCluster(), namespace(), controlPlane(), testenv.PullSecret(), capiDeployment(), np)
+	e.Restart()
+	e.Settle()
+	e.ExpectConditions(map[string]string{"AutorepairEnabled": "False AutoRepairOff"})
+	e.changePool(func(np *hyperv1.NodePool) { np.Spec.Platform.AWS.RootVolume.Size = 200 })
+	e.Settle()
+	e.ExpectConditions(map[string]string{"UpdatingPlatformMachineTemplate": "True Updating each is replaced after the deletion of its Machine", "Ready": "True AsExpected"})
+	if n := len(testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items); n != 2 {
 		t.Errorf("%d templates, want the new one and the one of the old machines", n)
 	}
-	for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
-		if err := w.Admin().Delete(t.Context(), &m); err != nil {
-			t.Fatal(err)
-		}
-		w.run(t, pass)
+	for _, m := range testenv.Listed(e.Env, &clusterv1.MachineList{}).Items {
+		e.Delete(&m)
+		e.Settle()
 	}
-	w.expect(t, map[string]string{"UpdatingPlatformMachineTemplate": "False AsExpected", "Ready": "True AsExpected"})
-	if n := len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items); n != 1 {
+	e.ExpectConditions(map[string]string{"UpdatingPlatformMachineTemplate": "False AsExpected", "Ready": "True AsExpected"})
+	if n := len(testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items); n != 1 {
 		t.Errorf("%d templates, want only the new one", n)
 	}
 }
 
 func TestTagsAndGroupsChangeInPlace(t *testing.T) {
-	w := emptyTestEnv()
+	e := newEmptyFakeClusterAPI(t)
 	np, hc := nodepooltest.NodePool(), nodepooltest.HostedCluster()
 	np.Spec.Platform.AWS.SecurityGroups = []hyperv1.AWSResourceReference{{ID: ptr.To("sg-mine")}}
 	np.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "gone", Value: "soon"}}
 	hc.Status.Platform = nil
-	w.Create(t, hc, namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
-	pass := w.start()
-	w.run(t, pass) // the pool brings its own group and does not wait for the cluster's
-	before := machineNames(t, w)
-	w.expect(t, map[string]string{"AWSSecurityGroupAvailable": "True AsExpected", "Ready": "True AsExpected"})
+	e.Create(hc, namespace(), controlPlane(), testenv.PullSecret(), capiDeployment(), np)
+	e.Restart()
+	e.Settle() // the pool brings its own group and does not wait for the cluster's
+	before := machineNames(t, e)
+	e.ExpectConditions(map[string]string{"AWSSecurityGroupAvailable": "True AsExpected", "Ready": "True AsExpected"})
 
-	w.changePool(t, func(np *hyperv1.NodePool) {
+	e.changePool(func(np *hyperv1.NodePool) {
 		np.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "a"}}
 	})
-	change(t, w, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) {
+	testenv.Change(e.Env, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "b"}}
 	})
 	live := nodepooltest.HostedCluster()
-	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil {
-		t.Fatal(err)
-	}
+	e.Get(live)
 	live.Status = nodepooltest.HostedCluster().Status
-	if err := w.Admin().Status().Update(t.Context(), live); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass)
-	w.expect(t, map[string]string{"AWSResourceTagConflict": "True TagConflictDetected HostedCluster demo has other values for team"})
-	if diff := cmp.Diff(before, machineNames(t, w)); diff != "" {
+	e.UpdateStatus(live)
+	e.Settle()
+	e.ExpectConditions(map[string]string{"AWSResourceTagConflict": "True TagConflictDetected HostedCluster demo has other values for team"})
+	if diff := cmp.Diff(before, machineNames(t, e)); diff != "" {
 		t.Errorf("machines were replaced:\n%s", diff)
 	}
-	templates := list(t, w, &infrav1.AWSMachineTemplateList{}).Items
+	templates := testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items
 	if len(templates) != 1 {
 		t.Fatalf("%d templates, want 1", len(templates))
 	}
 	want := infrav1.Tags{"team": "b", "kubernetes.io/cluster/" + nodepooltest.InfraID: "owned"}
 	groups := []infrav1.AWSResourceReference{{ID: ptr.To("sg-workers")}, {ID: ptr.To("sg-mine")}}
 	specs := map[string]infrav1.AWSMachineSpec{"template": templates[0].Spec.Template.Spec}
-	for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
+	for _, m := range testenv.Listed(e.Env, &infrav1.AWSMachineList{}).Items {
 		specs[m.Name] = m.Spec
 	}
 	for name, spec := range specs {
@@ -290,13 +282,12 @@ func TestAnEditedTemplateIsReplaced(t *testing.T) {
 		"a field that we do not": func(spec *infrav1.AWSMachineSpec) { spec.PublicIP = ptr.To(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			pass := w.start()
-			w.run(t, pass)
-			want := list(t, w, &infrav1.AWSMachineTemplateList{}).Items[0]
-			change(t, w, want.DeepCopy(), func(e *infrav1.AWSMachineTemplate) { edit(&e.Spec.Template.Spec) })
-			w.run(t, pass)
-			got := list(t, w, &infrav1.AWSMachineTemplateList{}).Items
+			e := newFakeClusterAPI(t)
+			e.Settle()
+			want := testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items[0]
+			testenv.Change(e.Env, want.DeepCopy(), func(e *infrav1.AWSMachineTemplate) { edit(&e.Spec.Template.Spec) })
+			e.Settle()
+			got := testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items
 			if len(got) != 1 || got[0].Name != want.Name {
 				t.Fatalf("templates %v, want %s only", got, want.Name)
 			}
@@ -308,25 +299,25 @@ func TestAnEditedTemplateIsReplaced(t *testing.T) {
 }
 
 func TestTheAutoscalerSetsTheReplicas(t *testing.T) {
-	w := emptyTestEnv()
+	e := newEmptyFakeClusterAPI(t)
 	np := nodepooltest.NodePool()
 	nodepooltest.Autoscaled(1, 3)(np)
-	w.releases.known[image136].Components = map[string]string{names.ClusterAutoscaler: "example.test/cluster-autoscaler"}
-	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), autoscaler(corev1.ConditionTrue), np)
-	pass := w.start()
-	w.run(t, pass)
-	w.expect(t, map[string]string{"AutoscalingEnabled": "True AsExpected the cluster autoscaler keeps 1 to 3 nodes", "Ready": "True AsExpected 1 nodes"})
-	change(t, w, w.deployment(t), func(md *clusterv1.MachineDeployment) { md.Spec.Replicas = ptr.To[int32](3) }) // the autoscaler
-	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "True AsExpected 3 nodes"})
+	e.releases.known[image136].Components = map[string]string{names.ClusterAutoscaler: "example.test/cluster-autoscaler"}
+	e.Create(nodepooltest.HostedCluster(), namespace(), controlPlane(), testenv.PullSecret(), capiDeployment(), autoscaler(corev1.ConditionTrue), np)
+	e.Restart()
+	e.Settle()
+	e.ExpectConditions(map[string]string{"AutoscalingEnabled": "True AsExpected the cluster autoscaler keeps 1 to 3 nodes", "Ready": "True AsExpected 1 nodes"})
+	testenv.Change(e.Env, e.deployment(), func(md *clusterv1.MachineDeployment) { md.Spec.Replicas = ptr.To[int32](3) }) // the autoscaler
+	e.Settle()
+	e.ExpectConditions(map[string]string{"Ready": "True AsExpected 3 nodes"})
 
-	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.AutoScaling.Max = 2 })
-	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "True AsExpected 2 nodes"})
+	e.changePool(func(np *hyperv1.NodePool) { np.Spec.AutoScaling.Max = 2 })
+	e.Settle()
+	e.ExpectConditions(map[string]string{"Ready": "True AsExpected 2 nodes"})
 
-	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.AutoScaling, np.Spec.Replicas = nil, ptr.To[int32](1) })
-	w.run(t, pass)
-	md := w.deployment(t)
+	e.changePool(func(np *hyperv1.NodePool) { np.Spec.AutoScaling, np.Spec.Replicas = nil, ptr.To[int32](1) })
+	e.Settle()
+	md := e.deployment()
 	if _, bounded := md.Annotations[clusterv1.AutoscalerMaxSizeAnnotation]; bounded || *md.Spec.Replicas != 1 {
 		t.Errorf("the autoscaler still has the pool: %v, %d replicas", md.Annotations, *md.Spec.Replicas)
 	}
@@ -366,166 +357,161 @@ func TestAutoscalingIsEnabledOnlyWhileTheAutoscalerRuns(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv()
-			w.releases.known[image136].Components = tc.images
+			e := newEmptyFakeClusterAPI(t)
+			e.releases.known[image136].Components = tc.images
 			np, hc := nodepooltest.NodePool(), nodepooltest.HostedCluster()
 			nodepooltest.Autoscaled(1, 3)(np)
 			if tc.cluster != nil {
 				tc.cluster(hc)
 			}
-			w.Create(t, hc, namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
+			e.Create(hc, namespace(), controlPlane(), testenv.PullSecret(), capiDeployment(), np)
 			if tc.autoscaler != nil {
-				w.Create(t, tc.autoscaler)
+				e.Create(tc.autoscaler)
 			}
-			w.run(t, w.start())
-			w.expect(t, map[string]string{"AutoscalingEnabled": tc.want, "Ready": "True AsExpected 1 nodes"})
+			e.Restart()
+			e.Settle()
+			e.ExpectConditions(map[string]string{"AutoscalingEnabled": tc.want, "Ready": "True AsExpected 1 nodes"})
 		})
 	}
 }
 
 func TestAPauseStopsClusterAPIAndTheAutoscaler(t *testing.T) {
-	w := emptyTestEnv()
+	e := newEmptyFakeClusterAPI(t)
 	np := nodepooltest.NodePool()
 	nodepooltest.Autoscaled(2, 3)(np)
-	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np)
-	pass := w.start()
-	w.run(t, pass)
-	w.changePool(t, func(np *hyperv1.NodePool) {
+	e.Create(nodepooltest.HostedCluster(), namespace(), controlPlane(), testenv.PullSecret(), capiDeployment(), np)
+	e.Restart()
+	e.Settle()
+	e.changePool(func(np *hyperv1.NodePool) {
 		np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		np.Spec.Platform.AWS.RootVolume.Size = 200
 	})
-	w.run(t, pass)
-	w.expect(t, map[string]string{"ReconciliationActive": "False ReconciliationPaused", "AutorepairEnabled": "False ReconciliationPaused", "AutoscalingEnabled": "False ReconciliationPaused"})
-	md := w.deployment(t)
-	mhc := list(t, w, &clusterv1.MachineHealthCheckList{}).Items[0]
+	e.Settle()
+	e.ExpectConditions(map[string]string{"ReconciliationActive": "False ReconciliationPaused", "AutorepairEnabled": "False ReconciliationPaused", "AutoscalingEnabled": "False ReconciliationPaused"})
+	md := e.deployment()
+	mhc := testenv.Listed(e.Env, &clusterv1.MachineHealthCheckList{}).Items[0]
 	if md.Annotations[clusterv1.PausedAnnotation] == "" || mhc.Annotations[clusterv1.PausedAnnotation] == "" || md.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] != "" {
 		t.Errorf("not paused: MachineDeployment %v, MachineHealthCheck %v", md.Annotations, mhc.Annotations)
 	}
-	if n := len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items); n != 1 {
+	if n := len(testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items); n != 1 {
 		t.Errorf("%d templates while paused", n)
 	}
-	w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.PausedUntil = nil })
-	w.run(t, pass)
-	w.expect(t, map[string]string{"ReconciliationActive": "True AsExpected", "AutorepairEnabled": "True AsExpected", "Ready": "True AsExpected", "UpdatingPlatformMachineTemplate": "False AsExpected"})
-	md = w.deployment(t)
+	e.changePool(func(np *hyperv1.NodePool) { np.Spec.PausedUntil = nil })
+	e.Settle()
+	e.ExpectConditions(map[string]string{"ReconciliationActive": "True AsExpected", "AutorepairEnabled": "True AsExpected", "Ready": "True AsExpected", "UpdatingPlatformMachineTemplate": "False AsExpected"})
+	md = e.deployment()
 	if md.Annotations[clusterv1.PausedAnnotation] != "" || md.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] != "3" {
 		t.Errorf("still paused: %v", md.Annotations)
 	}
 }
 
 func TestAnErrorOfEC2IsShownInTheConditions(t *testing.T) {
-	w := newTestEnv(t)
-	w.capi.refuse = "failed to create AWSMachine instance: operation error EC2: RunInstances, https response error StatusCode: 400, RequestID: 5d4e6f70-1111, api error InsufficientInstanceCapacity: We currently do not have sufficient m6i.large capacity in the Availability Zone you requested (us-east-1a)."
-	w.run(t, w.start())
+	e := newFakeClusterAPI(t)
+	e.capi.refuse = "failed to create AWSMachine instance: operation error EC2: RunInstances, https response error StatusCode: 400, RequestID: 5d4e6f70-1111, api error InsufficientInstanceCapacity: We currently do not have sufficient m6i.large capacity in the Availability Zone you requested (us-east-1a)."
+	e.Restart()
+	e.Settle()
 	const message = "2 of 2 (workers-"
-	w.expect(t, map[string]string{
+	e.ExpectConditions(map[string]string{
 		"AllMachinesReady":        "False InsufficientInstanceCapacity " + message,
 		"Ready":                   "False InsufficientInstanceCapacity 0 of 2 nodes are available: " + message,
 		"AllNodesHealthy":         "False NodesNotHealthy no node yet",
 		"ReachedIgnitionEndpoint": "False ignitionNotReached",
 	})
-	if c := condition(w.pool(t), "Ready"); strings.Contains(c.Message, "RequestID") {
+	if c := e.Condition("Ready"); strings.Contains(c.Message, "RequestID") {
 		t.Errorf("a message that differs each time: %s", c.Message)
 	}
 }
 
 func TestAnUnreachableRegistryIsReportedAsUnknown(t *testing.T) {
-	w := newTestEnv(t)
-	w.releases.down = true
-	w.run(t, w.start())
-	w.expect(t, map[string]string{
+	e := newFakeClusterAPI(t)
+	e.releases.down = true
+	e.Restart()
+	e.Settle()
+	e.ExpectConditions(map[string]string{
 		"ValidReleaseImage": "Unknown InvalidImage no answer in time", "ValidPlatformImage": "Unknown WaitingFor", "Ready": "False InvalidImage no answer in time",
 	})
-	w.releases.down = false
-	w.run(t, w.start())
-	w.releases.down = true
-	w.run(t, w.start()) // the release is not known any more, and the pool stays ready
-	w.expect(t, map[string]string{"ValidReleaseImage": "True AsExpected", "SupportedVersionSkew": "True AsExpected", "Ready": "True AsExpected 2 nodes"})
+	e.releases.down = false
+	e.Restart()
+	e.Settle()
+	e.releases.down = true
+	e.Restart()
+	e.Settle() // the release is not known any more, and the pool stays ready
+	e.ExpectConditions(map[string]string{"ValidReleaseImage": "True AsExpected", "SupportedVersionSkew": "True AsExpected", "Ready": "True AsExpected 2 nodes"})
 }
 
 func TestAManagementClusterWithoutClusterAPIIsUnsupported(t *testing.T) {
-	w := newTestEnv(t)
-	w.missing = "Machine.cluster.x-k8s.io"
-	pass := w.start()
-	w.run(t, pass)
-	w.expect(t, map[string]string{"ValidConfiguration": "False UnsupportedCluster no kind Machine.cluster.x-k8s.io", "Ready": "False UnsupportedCluster"})
-	change(t, w, nodepooltest.NodePool(), func(np *hyperv1.NodePool) { np.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
-	if err := w.Admin().Delete(t.Context(), nodepooltest.NodePool()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass)
-	if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
+	e := newFakeClusterAPI(t)
+	e.missing = "Machine.cluster.x-k8s.io"
+	e.Restart()
+	e.Settle()
+	e.ExpectConditions(map[string]string{"ValidConfiguration": "False UnsupportedCluster no kind Machine.cluster.x-k8s.io", "Ready": "False UnsupportedCluster"})
+	testenv.Change(e.Env, nodepooltest.NodePool(), func(np *hyperv1.NodePool) { np.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
+	e.Delete(nodepooltest.NodePool())
+	e.Settle()
+	if err := e.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the pool is still there: %v", err)
 	}
 }
 
 func TestConflictingAddressesAreReported(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass)
-	m := list(t, w, &clusterv1.MachineList{}).Items[0]
+	e := newFakeClusterAPI(t)
+	e.Settle()
+	m := testenv.Listed(e.Env, &clusterv1.MachineList{}).Items[0]
 	m.Status.Addresses = clusterv1.MachineAddresses{{Type: clusterv1.MachineInternalIP, Address: "172.31.4.4"}}
-	if err := w.Admin().Status().Update(t.Context(), &m); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass)
-	w.expect(t, map[string]string{"ClusterNetworkCIDRConflict": "True NetworkConflict addresses out of network 172.31.0.0/16 of the cluster: " + m.Name})
+	e.UpdateStatus(&m)
+	e.Settle()
+	e.ExpectConditions(map[string]string{"ClusterNetworkCIDRConflict": "True NetworkConflict addresses out of network 172.31.0.0/16 of the cluster: " + m.Name})
 }
 
 func TestAnotherConfigurationReplacesTheMachines(t *testing.T) {
-	w := emptyTestEnv()
+	e := newEmptyFakeClusterAPI(t)
 	np := nodepooltest.NodePool()
 	np.Spec.Config = []hyperv1.NodePoolConfigMapReference{{Name: "kubelet"}}
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "kubelet"},
 		Data:       map[string]string{"config": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"},
 	}
-	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), np, cm)
-	pass := w.start()
-	w.run(t, pass)
-	w.expect(t, map[string]string{"ValidMachineConfig": "False InvalidConfigMap ConfigMap kubelet: KubeletConfiguration: "})
-	change(t, w, cm, func(cm *corev1.ConfigMap) {
+	e.Create(nodepooltest.HostedCluster(), namespace(), controlPlane(), testenv.PullSecret(), capiDeployment(), np, cm)
+	e.Restart()
+	e.Settle()
+	e.ExpectConditions(map[string]string{"ValidMachineConfig": "False InvalidConfigMap ConfigMap kubelet: KubeletConfiguration: "})
+	testenv.Change(e.Env, cm, func(cm *corev1.ConfigMap) {
 		cm.Data["config"] = strings.ReplaceAll(cm.Data["config"], "many", "100")
 	})
-	w.run(t, pass)
-	w.expect(t, map[string]string{"ValidMachineConfig": "True AsExpected", "Ready": "True AsExpected"})
-	before := machineNames(t, w)
-	change(t, w, cm, func(cm *corev1.ConfigMap) {
+	e.Settle()
+	e.ExpectConditions(map[string]string{"ValidMachineConfig": "True AsExpected", "Ready": "True AsExpected"})
+	before := machineNames(t, e)
+	testenv.Change(e.Env, cm, func(cm *corev1.ConfigMap) {
 		cm.Data["config"] = strings.ReplaceAll(cm.Data["config"], "100", "200")
 	})
-	if err := pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.expect(t, map[string]string{"UpdatingConfig": "True Updating 2 of 2 machines have another configuration", "UpdatingVersion": "False AsExpected"})
-	w.run(t, pass)
-	w.expect(t, map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
-	if cmp.Equal(before, machineNames(t, w)) {
+	e.Once()
+	e.ExpectConditions(map[string]string{"UpdatingConfig": "True Updating 2 of 2 machines have another configuration", "UpdatingVersion": "False AsExpected"})
+	e.Settle()
+	e.ExpectConditions(map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
+	if cmp.Equal(before, machineNames(t, e)) {
 		t.Error("the machines are the same as before")
 	}
 	secrets := &corev1.SecretList{}
-	if err := w.Admin().List(t.Context(), secrets, client.InNamespace(plane)); err != nil || len(secrets.Items) != 1 {
+	if err := e.Admin().List(t.Context(), secrets, client.InNamespace(plane)); err != nil || len(secrets.Items) != 1 {
 		t.Errorf("%d configurations (%v), want only the last", len(secrets.Items), err)
 	}
 }
 
 func TestAnotherProxyReplacesTheMachines(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass)
-	before := machineNames(t, w)
-	change(t, w, controlPlane(), func(hcp *hyperv1.HostedControlPlane) {
+	e := newFakeClusterAPI(t)
+	e.Settle()
+	before := machineNames(t, e)
+	testenv.Change(e.Env, controlPlane(), func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy.example.com:3128"}}
 	})
-	if err := pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.expect(t, map[string]string{
+	e.Once()
+	e.ExpectConditions(map[string]string{
 		"UpdatingConfig":  "True Updating 2 of 2 machines have another configuration",
 		"UpdatingVersion": "False AsExpected", "UpdatingPlatformMachineTemplate": "False AsExpected",
 	})
-	w.run(t, pass)
-	w.expect(t, map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
-	for _, name := range machineNames(t, w) {
+	e.Settle()
+	e.ExpectConditions(map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
+	for _, name := range machineNames(t, e) {
 		if slices.Contains(before, name) {
 			t.Errorf("machine %s is still there", name)
 		}
@@ -533,23 +519,22 @@ func TestAnotherProxyReplacesTheMachines(t *testing.T) {
 }
 
 func TestAnotherTrustBundleReplacesTheMachines(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass)
-	change(t, w, controlPlane(), func(hcp *hyperv1.HostedControlPlane) {
+	e := newFakeClusterAPI(t)
+	e.Settle()
+	testenv.Change(e.Env, controlPlane(), func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: names.UserCABundle}
 	})
-	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for the copy user-ca-bundle of a ConfigMap that HostedCluster demo names"})
+	e.Settle()
+	e.ExpectConditions(map[string]string{"Ready": "False WaitingFor waiting for the copy user-ca-bundle of a ConfigMap that HostedCluster demo names"})
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.UserCABundle, Annotations: map[string]string{hyperv1.CopiedFromAnnotation: "mine"}}, Data: map[string]string{"ca-bundle.crt": "bundle\n"}}
-	w.Create(t, bundle)
-	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "True AsExpected"})
-	before := machineNames(t, w)
-	change(t, w, bundle, func(cm *corev1.ConfigMap) { cm.Annotations[hyperv1.CopiedFromAnnotation] = "another" })
-	w.run(t, pass)
-	w.expect(t, map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
-	for _, name := range machineNames(t, w) {
+	e.Create(bundle)
+	e.Settle()
+	e.ExpectConditions(map[string]string{"Ready": "True AsExpected"})
+	before := machineNames(t, e)
+	testenv.Change(e.Env, bundle, func(cm *corev1.ConfigMap) { cm.Annotations[hyperv1.CopiedFromAnnotation] = "another" })
+	e.Settle()
+	e.ExpectConditions(map[string]string{"UpdatingConfig": "False AsExpected", "Ready": "True AsExpected"})
+	for _, name := range machineNames(t, e) {
 		if slices.Contains(before, name) {
 			t.Errorf("machine %s is still there", name)
 		}
@@ -557,180 +542,169 @@ func TestAnotherTrustBundleReplacesTheMachines(t *testing.T) {
 }
 
 func TestAPoolWaitsForItsControlPlane(t *testing.T) {
-	w := emptyTestEnv()
-	w.Create(t, nodepooltest.HostedCluster(), namespace(), pullSecret(), capiDeployment(), nodepooltest.NodePool())
-	pass := w.start()
-	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for the control plane of HostedCluster demo"})
-	w.Create(t, controlPlane())
-	w.run(t, pass)
-	w.expect(t, map[string]string{"Ready": "True AsExpected"})
+	e := newEmptyFakeClusterAPI(t)
+	e.Create(nodepooltest.HostedCluster(), namespace(), testenv.PullSecret(), capiDeployment(), nodepooltest.NodePool())
+	e.Restart()
+	e.Settle()
+	e.ExpectConditions(map[string]string{"Ready": "False WaitingFor waiting for the control plane of HostedCluster demo"})
+	e.Create(controlPlane())
+	e.Settle()
+	e.ExpectConditions(map[string]string{"Ready": "True AsExpected"})
 }
 
 func TestADeletedPoolWaitsForItsMachines(t *testing.T) {
-	gone := func(t *testing.T, w *testEnv) {
+	gone := func(t *testing.T, e *fakeClusterAPI) {
 		t.Helper()
-		if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the pool is still there (%v): %s", err, condition(w.pool(t), "Deleting").Message)
+		if err := e.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the pool is still there (%v): %s", err, e.Condition("Deleting").Message)
 		}
-		if text, err := w.Snapshot(t.Context()); err != nil || text != "" {
+		if text, err := e.Snapshot(t.Context()); err != nil || text != "" {
 			t.Errorf("left behind (%v):\n%s", err, text)
 		}
 	}
-	remove := func(t *testing.T, w *testEnv, obj client.Object) {
+	remove := func(t *testing.T, e *fakeClusterAPI, obj client.Object) {
 		t.Helper()
-		if err := w.Admin().Delete(t.Context(), obj); err != nil {
-			t.Fatal(err)
-		}
+		e.Delete(obj)
 	}
 	t.Run("the condition Deleting names the machines that still exist", func(t *testing.T) {
-		w := newTestEnv(t)
-		pass := w.start()
-		w.run(t, pass)
-		w.capi.stuck = true
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines still exist: 2 of 2 (workers-", "Ready": "False Deleting"})
-		if len(list(t, w, &infrav1.AWSMachineTemplateList{}).Items) == 0 {
+		e := newFakeClusterAPI(t)
+		e.Settle()
+		e.capi.stuck = true
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		e.ExpectConditions(map[string]string{"Deleting": "True MachinesGo machines still exist: 2 of 2 (workers-", "Ready": "False Deleting"})
+		if len(testenv.Listed(e.Env, &infrav1.AWSMachineTemplateList{}).Items) == 0 {
 			t.Error("templates went before the machines")
 		}
-		w.capi.stuck = false
-		w.run(t, pass)
-		gone(t, w)
+		e.capi.stuck = false
+		e.Settle()
+		gone(t, e)
 	})
 	t.Run("a paused pool is deleted", func(t *testing.T) {
-		w := newTestEnv(t)
-		pass := w.start()
-		w.run(t, pass)
-		w.changePool(t, func(np *hyperv1.NodePool) { np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
-		w.run(t, pass)
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		gone(t, w)
+		e := newFakeClusterAPI(t)
+		e.Settle()
+		e.changePool(func(np *hyperv1.NodePool) { np.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
+		e.Settle()
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		gone(t, e)
 	})
 	t.Run("a pool without its HostedCluster keeps its machines until it is deleted", func(t *testing.T) {
-		w := newTestEnv(t)
-		pass := w.start()
-		w.run(t, pass)
-		remove(t, w, nodepooltest.HostedCluster())
-		w.run(t, pass)
-		w.expect(t, map[string]string{"ValidConfiguration": "False NotFound"})
-		if n := len(list(t, w, &clusterv1.MachineList{}).Items); n != 2 {
+		e := newFakeClusterAPI(t)
+		e.Settle()
+		remove(t, e, nodepooltest.HostedCluster())
+		e.Settle()
+		e.ExpectConditions(map[string]string{"ValidConfiguration": "False NotFound"})
+		if n := len(testenv.Listed(e.Env, &clusterv1.MachineList{}).Items); n != 2 {
 			t.Errorf("%d machines, want 2: nobody asked them to go", n)
 		}
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		gone(t, w)
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		gone(t, e)
 	})
 	t.Run("a pool is deleted with its HostedCluster", func(t *testing.T) {
-		w := newTestEnv(t)
-		pass := w.start()
-		w.run(t, pass)
-		change(t, w, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
-		remove(t, w, nodepooltest.HostedCluster())
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		gone(t, w)
+		e := newFakeClusterAPI(t)
+		e.Settle()
+		testenv.Change(e.Env, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = []string{hyperv1.HostedClusterFinalizer} })
+		remove(t, e, nodepooltest.HostedCluster())
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		gone(t, e)
 	})
 	t.Run("a pool that never had a HostedCluster is deleted", func(t *testing.T) {
-		w := emptyTestEnv()
-		w.Create(t, nodepooltest.NodePool())
-		pass := w.start()
-		w.run(t, pass)
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		gone(t, w)
+		e := newEmptyFakeClusterAPI(t)
+		e.Create(nodepooltest.NodePool())
+		e.Restart()
+		e.Settle()
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		gone(t, e)
 	})
 	t.Run("a pool is deleted although Cluster API never ran", func(t *testing.T) {
-		w := emptyTestEnv()
-		w.capi.away = true
-		w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), nodepooltest.NodePool())
-		pass := w.start()
-		w.run(t, pass)
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		gone(t, w)
+		e := newEmptyFakeClusterAPI(t)
+		e.capi.away = true
+		e.Create(nodepooltest.HostedCluster(), namespace(), controlPlane(), testenv.PullSecret(), nodepooltest.NodePool())
+		e.Restart()
+		e.Settle()
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		gone(t, e)
 	})
 	t.Run("a pool without machines is deleted although Cluster API stopped", func(t *testing.T) {
-		w := emptyTestEnv()
+		e := newEmptyFakeClusterAPI(t)
 		np := nodepooltest.NodePool()
 		np.Spec.Replicas = ptr.To[int32](0)
-		w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), np)
-		pass := w.start()
-		w.run(t, pass)
-		w.capi.away = true
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		gone(t, w)
+		e.Create(nodepooltest.HostedCluster(), namespace(), controlPlane(), testenv.PullSecret(), np)
+		e.Restart()
+		e.Settle()
+		e.capi.away = true
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		gone(t, e)
 	})
 	t.Run("machines keep their finalizers if Cluster API was removed", func(t *testing.T) {
-		w := newTestEnv(t)
-		pass := w.start()
-		w.run(t, pass)
-		w.capi.away = true
-		remove(t, w, capiDeployment())
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		w.expect(t, map[string]string{"Deleting": "True MachinesGo machines still exist"})
-		for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
+		e := newFakeClusterAPI(t)
+		e.Settle()
+		e.capi.away = true
+		remove(t, e, capiDeployment())
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		e.ExpectConditions(map[string]string{"Deleting": "True MachinesGo machines still exist"})
+		for _, m := range testenv.Listed(e.Env, &clusterv1.MachineList{}).Items {
 			if len(m.Finalizers) == 0 {
 				t.Errorf("machine %s was given up although its instance may run", m.Name)
 			}
 		}
 	})
 	t.Run("objects of another cluster's pool with the same name stay", func(t *testing.T) {
-		w := emptyTestEnv()
-		w.capi.away = true
+		e := newEmptyFakeClusterAPI(t)
+		e.capi.away = true
 		other := namespace()
 		other.Annotations[hyperv1.HostedClusterAnnotation] = "clusters-demo/" // namespace "clusters", cluster "demo" want it too
 		theirs := &clusterv1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "workers", Labels: client.MatchingLabels{hyperv1.NodePoolLabel: nodepooltest.NodePool().Name}, Annotations: map[string]string{hyperv1.NodePoolAnnotation: "others/workers"}}}
 		machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "workers-1", Labels: client.MatchingLabels{hyperv1.NodePoolLabel: nodepooltest.NodePool().Name}}}
-		w.Create(t, nodepooltest.HostedCluster(), other, pullSecret(), nodepooltest.NodePool(), theirs, machine)
-		pass := w.start()
-		w.run(t, pass)
-		w.expect(t, map[string]string{"Ready": "False WaitingFor waiting for namespace"})
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		if err := w.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
+		e.Create(nodepooltest.HostedCluster(), other, testenv.PullSecret(), nodepooltest.NodePool(), theirs, machine)
+		e.Restart()
+		e.Settle()
+		e.ExpectConditions(map[string]string{"Ready": "False WaitingFor waiting for namespace"})
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		if err := e.Admin().Get(t.Context(), key, &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
 			t.Errorf("the pool is still there: %v", err)
 		}
-		if n := len(list(t, w, &clusterv1.MachineList{}).Items) + len(list(t, w, &clusterv1.MachineDeploymentList{}).Items); n != 2 {
+		if n := len(testenv.Listed(e.Env, &clusterv1.MachineList{}).Items) + len(testenv.Listed(e.Env, &clusterv1.MachineDeploymentList{}).Items); n != 2 {
 			t.Errorf("%d of the other cluster's objects are left, want 2", n)
 		}
 	})
 	t.Run("a deletion waits for an AWSMachine without a Machine", func(t *testing.T) {
-		w := newTestEnv(t)
-		pass := w.start()
-		w.run(t, pass)
+		e := newFakeClusterAPI(t)
+		e.Settle()
 		lonely := &infrav1.AWSMachine{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "lonely", Labels: client.MatchingLabels{hyperv1.NodePoolLabel: nodepooltest.NodePool().Name}, Finalizers: []string{awsMachineFinalizer}}}
-		w.Create(t, lonely)
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		w.expect(t, map[string]string{"Deleting": "True MachinesGo 1 of 1 (lonely): an AWSMachine without Machine"})
-		if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(lonely), lonely); err != nil || lonely.DeletionTimestamp.IsZero() {
+		e.Create(lonely)
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		e.ExpectConditions(map[string]string{"Deleting": "True MachinesGo 1 of 1 (lonely): an AWSMachine without Machine"})
+		if err := e.Admin().Get(t.Context(), client.ObjectKeyFromObject(lonely), lonely); err != nil || lonely.DeletionTimestamp.IsZero() {
 			t.Errorf("the AWSMachine is not being deleted (%v)", err)
 		}
 	})
 	t.Run("machines without an owner are deleted", func(t *testing.T) {
-		w := newTestEnv(t)
-		pass := w.start()
-		w.run(t, pass)
-		for _, obj := range []client.Object{w.deployment(t), &list(t, w, &clusterv1.MachineSetList{}).Items[0]} {
+		e := newFakeClusterAPI(t)
+		e.Settle()
+		for _, obj := range []client.Object{e.deployment(), &testenv.Listed(e.Env, &clusterv1.MachineSetList{}).Items[0]} {
 			obj.SetFinalizers(nil)
-			if err := w.Admin().Update(t.Context(), obj); err != nil {
-				t.Fatal(err)
-			}
-			remove(t, w, obj)
+			e.Update(obj)
+			remove(t, e, obj)
 		}
-		remove(t, w, nodepooltest.NodePool())
-		w.run(t, pass)
-		gone(t, w)
+		remove(t, e, nodepooltest.NodePool())
+		e.Settle()
+		gone(t, e)
 	})
 }
 
-func machineNames(t testing.TB, w *testEnv) (out []string) {
+func machineNames(t testing.TB, e *fakeClusterAPI) (out []string) {
 	t.Helper()
-	for _, m := range list(t, w, &clusterv1.MachineList{}).Items {
+	for _, m := range testenv.Listed(e.Env, &clusterv1.MachineList{}).Items {
 		out = append(out, m.Name)
 	}
 	return out

@@ -9,34 +9,32 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/nodepooltest"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 func TestInstancesAreCheckedWhileTheyTerminate(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass)
-	w.capi.stuck = true
-	if err := w.Admin().Delete(t.Context(), nodepooltest.NodePool()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass)
+	e := newFakeClusterAPI(t)
+	e.Settle()
+	e.capi.stuck = true
+	e.Delete(nodepooltest.NodePool())
+	e.Settle()
 	checks := func() (all []string) {
 		t.Helper()
-		for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
+		for _, m := range testenv.Listed(e.Env, &infrav1.AWSMachineList{}).Items {
 			all = append(all, m.Annotations["hypershift.openshift.io/termination-check"])
 		}
 		return all
 	}
-	for _, m := range list(t, w, &infrav1.AWSMachineList{}).Items {
-		w.clock.SetTime(m.DeletionTimestamp.Add(12 * time.Second))
+	for _, m := range testenv.Listed(e.Env, &infrav1.AWSMachineList{}).Items {
+		e.Clock.SetTime(m.DeletionTimestamp.Add(12 * time.Second))
 	}
-	w.run(t, pass)
+	e.Settle()
 	if got := checks(); len(got) != 2 || got[0] != "10s" || got[1] != "10s" {
 		t.Errorf("the instances are checked at %q", got)
 	}
-	before := len(w.Calls.Log(0))
-	w.run(t, pass)
-	if more := w.Calls.Log(before); len(more) > 0 {
+	before := len(e.Calls.Log(0))
+	e.Settle()
+	if more := e.Calls.Log(before); len(more) > 0 {
 		t.Errorf("the same check is repeated: %q", more)
 	}
 }
@@ -44,21 +42,16 @@ func TestInstancesAreCheckedWhileTheyTerminate(t *testing.T) {
 func TestNodesAreNotDrainedWithTheirCluster(t *testing.T) {
 	for name, withCluster := range map[string]bool{"pool alone": false, "cluster": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			pass := w.start()
-			w.run(t, pass)
-			w.capi.stuck = true
+			e := newFakeClusterAPI(t)
+			e.Settle()
+			e.capi.stuck = true
 			if withCluster {
-				change(t, w, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = append(hc.Finalizers, hyperv1.HostedClusterFinalizer) })
-				if err := w.Admin().Delete(t.Context(), nodepooltest.HostedCluster()); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Change(e.Env, nodepooltest.HostedCluster(), func(hc *hyperv1.HostedCluster) { hc.Finalizers = append(hc.Finalizers, hyperv1.HostedClusterFinalizer) })
+				e.Delete(nodepooltest.HostedCluster())
 			}
-			if err := w.Admin().Delete(t.Context(), nodepooltest.NodePool()); err != nil {
-				t.Fatal(err)
-			}
-			w.run(t, pass)
-			machines := list(t, w, &clusterv1.MachineList{}).Items
+			e.Delete(nodepooltest.NodePool())
+			e.Settle()
+			machines := testenv.Listed(e.Env, &clusterv1.MachineList{}).Items
 			if len(machines) != 2 {
 				t.Fatalf("there are %d machines", len(machines))
 			}

@@ -2,8 +2,6 @@ package nodepool
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,11 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/managedfields"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -27,7 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
-	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 const (
@@ -36,13 +29,7 @@ const (
 	image135 = nodepooltest.Image135
 )
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, hyperv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
-		utilruntime.Must(add(s))
-	}
-	return s
-}()
+var scheme = testenv.Scheme(appsv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme)
 
 // releases answers without a registry.
 type releases struct {
@@ -74,46 +61,42 @@ func (i instanceTypes) Describe(_ context.Context, _, name string) (*instancetyp
 	return i[name], nil
 }
 
-// testEnv is a management cluster in which a cluster wants a pool of workers.
-type testEnv struct {
-	*crashtest.Cluster
+// fakeClusterAPI is a management cluster with Cluster API, in which a HostedCluster has a NodePool.
+type fakeClusterAPI struct {
+	*testenv.Env
 	capi     *capi
-	clock    *clocktesting.FakeClock
-	events   *events.FakeRecorder
 	releases *releases
 	types    requirements.InstanceTypes
 	// missing are kinds that the management cluster does not have.
 	missing string
 }
 
-func newTestEnv(t testing.TB) *testEnv {
-	w := emptyTestEnv()
-	w.Create(t, nodepooltest.HostedCluster(), namespace(), controlPlane(), pullSecret(), capiDeployment(), nodepooltest.NodePool())
-	return w
+func newFakeClusterAPI(t testing.TB) *fakeClusterAPI {
+	e := newEmptyFakeClusterAPI(t)
+	e.Create(nodepooltest.HostedCluster(), namespace(), controlPlane(), testenv.PullSecret(), capiDeployment(), e.Object)
+	return e
 }
 
-func emptyTestEnv() *testEnv {
-	w := &testEnv{
-		clock:    clocktesting.NewFakeClock(time.Now()), // the fake API server stamps deletions with the real time
-		events:   events.NewFakeRecorder(1000),
+func newEmptyFakeClusterAPI(t testing.TB) *fakeClusterAPI {
+	e := &fakeClusterAPI{
 		releases: &releases{known: map[string]*release.Release{image136: nodepooltest.Release("1.36.3", "ami-136"), image135: nodepooltest.Release("1.35.4", "ami-135")}},
 		types: instanceTypes{
 			"m6i.large": {Name: "m6i.large", Architectures: []string{"amd64"}, VCPUs: 2, MemoryMiB: 8192},
 			"m6g.large": {Name: "m6g.large", Architectures: []string{"arm64"}, VCPUs: 2, MemoryMiB: 8192},
 		},
+		Env: testenv.New(t, testenv.WithScheme(scheme), testenv.WithSchemas("config/crd", "config/crd/external"), testenv.WithRealTime(),
+			testenv.WithKinds(
+				&hyperv1.NodePoolList{}, &hyperv1.NodeBootstrapTemplateList{},
+				&clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{}, &clusterv1.MachineHealthCheckList{},
+				&infrav1.AWSMachineTemplateList{}, &infrav1.AWSMachineList{},
+			),
+			testenv.WithStatus(&hyperv1.NodePool{}, &hyperv1.HostedCluster{}, &clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &clusterv1.MachineHealthCheck{}, &infrav1.AWSMachine{}, &infrav1.AWSMachineTemplate{}),
+		),
 	}
-	w.Cluster = crashtest.NewCluster(crashtest.Options{
-		Scheme:     scheme,
-		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd"), crashtest.Converter("../../../config/crd/external")},
-		Kinds: []client.ObjectList{
-			&hyperv1.NodePoolList{}, &hyperv1.NodeBootstrapTemplateList{},
-			&clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{}, &clusterv1.MachineHealthCheckList{},
-			&infrav1.AWSMachineTemplateList{}, &infrav1.AWSMachineList{},
-		},
-		WithStatus: []client.Object{&hyperv1.NodePool{}, &hyperv1.HostedCluster{}, &clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &clusterv1.MachineHealthCheck{}, &infrav1.AWSMachine{}, &infrav1.AWSMachineTemplate{}},
-	})
-	w.capi = &capi{Client: w.Admin(), clock: w.clock}
-	return w
+	e.Object, e.Tick = nodepooltest.NodePool(), time.Minute
+	e.capi = &capi{Client: e.Admin(), clock: e.Clock}
+	e.Start, e.Others = e.start, e.capi.pass
+	return e
 }
 
 func namespace() *corev1.Namespace {
@@ -125,16 +108,7 @@ func namespace() *corev1.Namespace {
 }
 
 // controlPlane is the HostedControlPlane that the HostedCluster controller writes.
-func controlPlane() *hyperv1.HostedControlPlane {
-	return &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "demo"}}
-}
-
-func pullSecret() *corev1.Secret {
-	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-pull-secret"},
-		Data:       map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)},
-	}
-}
+func controlPlane() *hyperv1.HostedControlPlane { return testenv.HostedControlPlane() }
 
 func capiDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: names.ClusterAPI}, Status: appsv1.DeploymentStatus{AvailableReplicas: 1}}
@@ -143,119 +117,31 @@ func capiDeployment() *appsv1.Deployment {
 var key = client.ObjectKeyFromObject(nodepooltest.NodePool())
 
 // start is the controller, as a process that begins with empty hands.
-func (w *testEnv) start() func(context.Context) error {
+func (e *fakeClusterAPI) start() testenv.Pass {
 	r := newReconciler(Options{
-		Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock,
-		Releases: w.releases, InstanceTypes: w.types, Resync: 10 * time.Minute,
+		Client: e.Client(), Reader: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock,
+		Releases: e.releases, InstanceTypes: e.types, Resync: 10 * time.Minute,
 	})
-	r.missing = w.missing
+	r.missing = e.missing
 	return func(ctx context.Context) error {
-		return w.RecordResult(r.controller().Reconcile(ctx, ctrl.Request{NamespacedName: key}))
+		return e.RecordResult(r.controller().Reconcile(ctx, ctrl.Request{NamespacedName: key}))
 	}
 }
 
-func (w *testEnv) scenario() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster:          w.Cluster,
-		Start:            w.start,
-		OtherControllers: w.capi.pass,
-		Advance:          w.clock.Step,
-		Ready: func(ctx context.Context) string {
-			np := &hyperv1.NodePool{}
-			if err := w.Admin().Get(ctx, key, np); err != nil {
-				return err.Error()
-			}
-			if c := condition(np, hyperv1.NodePoolReadyCondition); c.Status != corev1.ConditionTrue {
-				return c.Message
-			}
-			return ""
-		},
-		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, nodepooltest.NodePool()) },
-	}
+func (e *fakeClusterAPI) pool() *hyperv1.NodePool {
+	return testenv.Read(e.Env, nodepooltest.NodePool())
 }
 
-// run lets controller and Cluster API take turns until no object changes any more.
-func (w *testEnv) run(t testing.TB, pass func(context.Context) error) {
-	t.Helper()
-	var failed error
-	for range 40 {
-		before := w.Calls.Writes() + w.capi.acts
-		failed = pass(t.Context())
-		if err := errors.Join(w.capi.pass(t.Context()), w.CollectGarbage(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		w.clock.Step(time.Minute)
-		if w.Calls.Writes()+w.capi.acts == before {
-			return
-		}
-	}
-	t.Fatalf("no end of changes: %v\nlast error %v", w.Calls.Log(w.Calls.Writes()-10), failed)
+func (e *fakeClusterAPI) changePool(change func(*hyperv1.NodePool)) {
+	e.T.Helper()
+	testenv.Change(e.Env, nodepooltest.NodePool(), change)
 }
 
-func (w *testEnv) pool(t testing.TB) *hyperv1.NodePool {
-	t.Helper()
-	np := &hyperv1.NodePool{}
-	if err := w.Admin().Get(t.Context(), key, np); err != nil {
-		t.Fatal(err)
+func (e *fakeClusterAPI) deployment() *clusterv1.MachineDeployment {
+	e.T.Helper()
+	deployments := testenv.Listed(e.Env, &clusterv1.MachineDeploymentList{}).Items
+	if len(deployments) != 1 {
+		e.T.Fatalf("%d MachineDeployments, want 1", len(deployments))
 	}
-	return np
-}
-
-// change writes an object, as its user or another client does.
-func change[T client.Object](t testing.TB, w *testEnv, obj T, how func(T)) {
-	t.Helper()
-	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
-		t.Fatal(err)
-	}
-	how(obj)
-	obj.SetGeneration(obj.GetGeneration() + 1)
-	if err := w.Admin().Update(t.Context(), obj); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (w *testEnv) changePool(t testing.TB, how func(*hyperv1.NodePool)) {
-	t.Helper()
-	change(t, w, nodepooltest.NodePool(), how)
-}
-
-func condition(np *hyperv1.NodePool, name string) hyperv1.NodePoolCondition {
-	for _, c := range np.Status.Conditions {
-		if c.Type == name {
-			return c
-		}
-	}
-	return hyperv1.NodePoolCondition{}
-}
-
-// expect wants conditions to be "<status> <reason> <a part of the message>"; ""
-// for a condition that is not set.
-func (w *testEnv) expect(t testing.TB, want map[string]string) {
-	t.Helper()
-	np := w.pool(t)
-	for name, text := range want {
-		c := condition(np, name)
-		got := strings.TrimSpace(fmt.Sprintf("%s %s", c.Status, c.Reason))
-		parts := strings.SplitN(text+"  ", " ", 3)
-		if got != strings.TrimSpace(parts[0]+" "+parts[1]) || !strings.Contains(c.Message, strings.TrimSpace(parts[2])) {
-			t.Errorf("%s is %s %q, want %s", name, got, c.Message, text)
-		}
-	}
-}
-
-func list[T client.ObjectList](t testing.TB, w *testEnv, l T) T {
-	t.Helper()
-	if err := w.Admin().List(t.Context(), l, client.InNamespace(plane)); err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
-func (w *testEnv) deployment(t testing.TB) *clusterv1.MachineDeployment {
-	t.Helper()
-	mds := list(t, w, &clusterv1.MachineDeploymentList{})
-	if len(mds.Items) != 1 {
-		t.Fatalf("%d MachineDeployments, want 1", len(mds.Items))
-	}
-	return &mds.Items[0]
+	return &deployments[0]
 }

@@ -161,3 +161,12 @@ func (e *Env) objects(ctx context.Context, list client.ObjectList) ([]client.Obj
 	}
 	return objs, nil
 }
+
+// Named reads the object of a name in Namespace and returns it.
+func Named[T client.Object](e *Env, name string, obj T) T {
+	e.T.Helper()
+	obj.SetNamespace(Namespace)
+	obj.SetName(name)
+	e.Get(obj)
+	return obj
+}

@@ -9,11 +9,11 @@ import (
 // stories are the lives of a machine.
 var stories = map[string]crashtest.Setup{
 	"a machine that joins": func(t testing.TB) *crashtest.Scenario {
-		w := newTestEnv(t)
-		w.joins = true
-		return w.scenario()
+		e := newFakeMachine(t)
+		e.joins = true
+		return e.scenario()
 	},
-	"a machine that has not joined yet": func(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() },
+	"a machine that has not joined yet": func(t testing.TB) *crashtest.Scenario { return newFakeMachine(t).scenario() },
 }
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {

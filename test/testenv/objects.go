@@ -26,9 +26,20 @@ func (e *Env) Get(obj client.Object) {
 // Exists reads an object and returns whether it exists.
 func (e *Env) Exists(obj client.Object) bool {
 	e.T.Helper()
+	if obj.GetName() == "" {
+		e.T.Fatalf("%T has no name", obj)
+	}
 	err := e.Admin().Get(e.T.Context(), client.ObjectKeyFromObject(obj), obj)
 	e.Must(client.IgnoreNotFound(err))
 	return err == nil
+}
+
+// Has reads the object of a name in Namespace and returns whether it exists.
+func (e *Env) Has(obj client.Object, name string) bool {
+	e.T.Helper()
+	obj.SetNamespace(Namespace)
+	obj.SetName(name)
+	return e.Exists(obj)
 }
 
 // Read returns a copy of an object as the API server has it.
@@ -64,12 +75,20 @@ func (e *Env) UpdateStatus(obj client.Object) {
 	e.Must(e.Admin().Status().Update(e.T.Context(), obj))
 }
 
-// Put creates or replaces objects.
+// Put creates objects or replaces their content.
 func (e *Env) Put(objs ...client.Object) {
 	e.T.Helper()
 	for _, obj := range objs {
-		e.Must(client.IgnoreNotFound(e.Admin().Delete(e.T.Context(), obj.DeepCopyObject().(client.Object))))
-		e.Create(obj)
+		current := obj.DeepCopyObject().(client.Object)
+		if !e.Exists(current) {
+			e.Create(obj)
+			continue
+		}
+		obj = obj.DeepCopyObject().(client.Object)
+		obj.SetResourceVersion(current.GetResourceVersion())
+		obj.SetUID(current.GetUID())
+		obj.SetGeneration(current.GetGeneration())
+		e.Update(obj)
 	}
 }
 
@@ -90,10 +109,10 @@ func (e *Env) deleteObject(ctx context.Context) error {
 func (e *Env) Change(obj client.Object, change func()) {
 	e.T.Helper()
 	e.Get(obj)
-	before := content(e, obj)
+	before, generation := content(e, obj), obj.GetGeneration()
 	change()
 	changed := content(e, obj)
-	if !equalExcept(before, changed, "metadata", "status") {
+	if obj.GetGeneration() == generation && !equalExcept(before, changed, "metadata", "status") {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
 	desired := obj.DeepCopyObject().(client.Object)

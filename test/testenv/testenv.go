@@ -157,6 +157,13 @@ func New(t testing.TB, opts ...Option) *Env {
 	return e
 }
 
+// ReportTo lets a subtest use the environment of its parent: failures are reported to t until the subtest ends.
+func (e *Env) ReportTo(t testing.TB) {
+	parent := e.T
+	e.T = t
+	t.Cleanup(func() { e.T = parent })
+}
+
 // Must ends the test at an error.
 func (e *Env) Must(err error) {
 	e.T.Helper()

@@ -1,17 +1,16 @@
 package hostedcluster
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
@@ -42,31 +41,29 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 		"one controller that does not run, beside one that runs": {api: available, asked: true, reported: remaining, resources: []hyperv1.LeftBehindResource{balancer, volume}, waits: true, event: "left behind: load balancer a1, volume vol-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
+			e := newEmptyManagementCluster(t)
 			hc := privateCluster()
 			if tc.choice != "" {
 				hc.Annotations = map[string]string{hyperv1.CleanupCloudResourcesAnnotation: tc.choice}
 			}
-			w.Create(t, pullSecret(), hc)
-			pass := w.start()
-			w.run(t, pass, 3)
-			w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
+			e.Create(testenv.PullSecret(), hc)
+			e.Restart()
+			e.Run(3)
+			e.updateControlPlaneStatus(func(st *hyperv1.HostedControlPlaneStatus) {
 				st.Initialized, st.RemainingCloudResources = !tc.neverRan, tc.resources
 				meta.RemoveStatusCondition(&st.Conditions, hyperv1.KubeAPIServerAvailable)
 				for of, c := range map[string]*metav1.Condition{hyperv1.KubeAPIServerAvailable: tc.api, hyperv1.CloudResourcesDestroyed: tc.reported} {
 					if c != nil {
 						c.Type = of
-						reconcile.SetCondition(&st.Conditions, *c, w.clock.Now())
+						reconcile.SetCondition(&st.Conditions, *c, e.Clock.Now())
 					}
 				}
 			})
-			w.silent = true
-			if err := w.Admin().Delete(t.Context(), hc); err != nil {
-				t.Fatal(err)
-			}
-			w.run(t, pass, 3)
+			e.silent = true
+			e.Delete(hc)
+			e.Run(3)
 			hcp := &hyperv1.HostedControlPlane{}
-			exists := w.exists(t, hcp, w.object("demo"))
+			exists := e.Has(hcp, "demo")
 			if going := !exists || !hcp.DeletionTimestamp.IsZero(); going == tc.waits {
 				t.Errorf("the control plane goes: %v, want waiting: %v", going, tc.waits)
 			}
@@ -74,16 +71,16 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 				t.Errorf("the hosted cluster was asked: %v, want %v", asked, tc.asked)
 			}
 			if tc.waits {
-				w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "waiting for the hosted cluster to remove what it made in the cloud")
-				w.clock.Step(orphanAfter)
-				w.run(t, pass, 1)
+				e.ExpectCondition(hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "waiting for the hosted cluster to remove what it made in the cloud")
+				e.Clock.Step(orphanAfter)
+				e.Run(1)
 			}
 			if tc.event != "" {
-				w.wantEvent(t, "CloudResourcesLeftBehind", tc.event)
+				e.wantEvent("CloudResourcesLeftBehind", tc.event)
 			}
-			w.run(t, pass, 6)
-			if _, err := w.get(context.Background()); client.IgnoreNotFound(err) != nil || err == nil {
-				t.Errorf("the cluster is still there: %v", err)
+			e.Run(6)
+			if e.Exists(privateCluster()) {
+				t.Error("the cluster is still there")
 			}
 		})
 	}
@@ -100,24 +97,22 @@ func TestMachinesStayUntilCloudResourcesAreDeleted(t *testing.T) {
 		"not if the API server is reported not to be there": {metav1.ConditionFalse, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			w.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
-			pass := w.start()
-			w.run(t, pass, 10)
-			w.silent = true
-			w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
-				reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: tc.api}, w.clock.Now())
+			e := newManagementCluster(t)
+			e.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
+			e.Restart()
+			e.Run(10)
+			e.silent = true
+			e.updateControlPlaneStatus(func(st *hyperv1.HostedControlPlaneStatus) {
+				reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: tc.api}, e.Clock.Now())
 			})
-			if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
-				t.Fatal(err)
-			}
-			w.run(t, pass, 6)
-			if stays := w.has(t, &infrav1.AWSMachine{}, "workers-1"); stays != tc.stays {
+			e.Delete(privateCluster())
+			e.Run(6)
+			if stays := e.Has(&infrav1.AWSMachine{}, "workers-1"); stays != tc.stays {
 				t.Errorf("the machine exists: %v, want %v", stays, tc.stays)
 			}
-			w.silent = false
-			w.run(t, pass, 12)
-			if w.has(t, &infrav1.AWSMachine{}, "workers-1") {
+			e.silent = false
+			e.Run(12)
+			if e.Has(&infrav1.AWSMachine{}, "workers-1") {
 				t.Error("the machine still exists")
 			}
 		})
@@ -126,22 +121,20 @@ func TestMachinesStayUntilCloudResourcesAreDeleted(t *testing.T) {
 
 // A user who sets the annotation during the deletion keeps the remaining resources.
 func TestCleanupStopsWhenTheUserKeepsTheResources(t *testing.T) {
-	w := newTestEnv(t)
-	w.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
-	pass := w.start()
-	w.run(t, pass, 10)
-	w.silent = true
-	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 2)
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+	e := newManagementCluster(t)
+	e.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
+	e.Restart()
+	e.Run(10)
+	e.silent = true
+	e.Delete(privateCluster())
+	e.Run(2)
+	e.change(func(hc *hyperv1.HostedCluster) {
 		hc.Annotations = map[string]string{hyperv1.CleanupCloudResourcesAnnotation: "false"}
 	})
-	w.clock.Step(time.Second)
-	w.run(t, pass, 1)
+	e.Clock.Step(time.Second)
+	e.Run(1)
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) || hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "false" {
+	if !e.Has(hcp, "demo") || hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "false" {
 		t.Errorf("the hosted cluster is still asked: %v", hcp.Annotations)
 	}
 }

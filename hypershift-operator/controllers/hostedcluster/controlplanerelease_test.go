@@ -22,9 +22,9 @@ const (
 )
 
 // own sets the release of the control plane; "" removes it.
-func (w *testEnv) own(t *testing.T, image string, edit ...func(*hyperv1.HostedCluster)) {
-	t.Helper()
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+func (e *managementCluster) own(image string, edit ...func(*hyperv1.HostedCluster)) {
+	e.T.Helper()
+	e.change(func(hc *hyperv1.HostedCluster) {
 		hc.Spec.ControlPlaneRelease = nil
 		if image != "" {
 			hc.Spec.ControlPlaneRelease = &hyperv1.Release{Image: image}
@@ -36,33 +36,28 @@ func (w *testEnv) own(t *testing.T, image string, edit ...func(*hyperv1.HostedCl
 }
 
 // reports lets the control plane report its release.
-func (w *testEnv) reports(t *testing.T, image, version string) {
-	t.Helper()
+func (e *managementCluster) reports(image, version string) {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
-		t.Fatal("there is no control plane")
+	if !e.Has(hcp, "demo") {
+		e.T.Fatal("there is no control plane")
 	}
 	v := ptr.Deref(hcp.Status.ControlPlaneVersion, hyperv1.ControlPlaneVersionStatus{})
 	v.Desired = configv1.Release{Image: image, Version: version}
-	v.History = versionhistory.AdvanceControlPlane(v.History, v.Desired, true, metav1.NewTime(w.clock.Now()))
+	v.History = versionhistory.AdvanceControlPlane(v.History, v.Desired, true, metav1.NewTime(e.Clock.Now()))
 	hcp.Status.ControlPlaneVersion = &v
-	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.UpdateStatus(hcp)
 }
 
 // wantOwn compares the control plane's requested image, and its reported versions, newest first.
-func (w *testEnv) wantOwn(t *testing.T, image string, versions ...string) {
-	t.Helper()
+func (e *managementCluster) wantOwn(image string, versions ...string) {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	w.exists(t, hcp, w.object("demo"))
+	e.Has(hcp, "demo")
 	if got := ptr.Deref(hcp.Spec.ControlPlaneReleaseImage, ""); got != image {
-		t.Errorf("the control plane is asked to run %q, want %q", got, image)
+		e.T.Errorf("the control plane is asked to run %q, want %q", got, image)
 	}
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hc := e.hc()
 	var got []string
 	for _, h := range hc.Status.ControlPlaneVersion.History {
 		prefix := ""
@@ -72,22 +67,22 @@ func (w *testEnv) wantOwn(t *testing.T, image string, versions ...string) {
 		got = append(got, prefix+h.Version)
 	}
 	if strings.Join(got, " ") != strings.Join(versions, " ") {
-		t.Errorf("status.controlPlaneVersion has %v, want %v", got, versions)
+		e.T.Errorf("status.controlPlaneVersion has %v, want %v", got, versions)
 	}
 	if h := hc.Status.Version.History; len(h) != 1 || h[0].Version != "1.35.4" || h[0].State != configv1.CompletedUpdate {
-		t.Errorf("status.version is %+v, want 1.35.4 alone", h)
+		e.T.Errorf("status.version is %+v, want 1.35.4 alone", h)
 	}
 }
 
 // both returns a running cluster with a control plane that reports its version, and adds releases for the control plane alone.
-func both(t *testing.T) (w *testEnv, pass func(*testing.T)) {
-	w, pass = running(t)
-	w.reports(t, firstRelease, "1.35.4")
+func both(t *testing.T) (e *managementCluster, pass func(*testing.T)) {
+	e, pass = running(t)
+	e.reports(firstRelease, "1.35.4")
 	pass(t)
 	for image, version := range map[string]string{ownOlder: "1.34.1", ownPatch: "1.35.9", ownNewer: "1.36.3", ownFamily: "4.19.0"} {
-		w.releases.Put(fakerelease.Kubernetes(image, version))
+		e.releases.Put(fakerelease.Kubernetes(image, version))
 	}
-	return w, pass
+	return e, pass
 }
 
 func TestTheControlPlaneReleasePassesTheGatesOfTheRelease(t *testing.T) {
@@ -108,19 +103,19 @@ func TestTheControlPlaneReleasePassesTheGatesOfTheRelease(t *testing.T) {
 		"a registry that does not answer": {image: ownPatch, fail: func(r *fakerelease.Registry) { r.Fail(ownPatch, release.Unreachable, "no answer in time") }, status: metav1.ConditionUnknown, reason: hyperv1.RegistryUnreachableReason, words: "no answer in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, pass := both(t)
+			e, pass := both(t)
 			if c.fail != nil {
-				c.fail(w.releases)
+				c.fail(e.releases)
 			}
-			w.own(t, c.image, func(hc *hyperv1.HostedCluster) { hc.Spec.Channel = "other" })
+			e.own(c.image, func(hc *hyperv1.HostedCluster) { hc.Spec.Channel = "other" })
 			pass(t)
 			pass(t)
-			w.want(t, hyperv1.ValidReleaseImage, c.status, c.reason, c.words)
-			w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-			w.wantControlPlane(t, "false", firstRelease)
-			w.wantOwn(t, "", "1.35.4")
+			e.ExpectCondition(hyperv1.ValidReleaseImage, c.status, c.reason, c.words)
+			e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+			e.wantControlPlane("false", firstRelease)
+			e.wantOwn("", "1.35.4")
 			hcp := &hyperv1.HostedControlPlane{}
-			if w.exists(t, hcp, w.object("demo")); hcp.Spec.Channel != "other" {
+			if e.Has(hcp, "demo"); hcp.Spec.Channel != "other" {
 				t.Error("another change was not handed on")
 			}
 		})
@@ -128,60 +123,60 @@ func TestTheControlPlaneReleasePassesTheGatesOfTheRelease(t *testing.T) {
 }
 
 func TestTheControlPlaneReleaseHasItsOwnHistory(t *testing.T) {
-	w, pass := both(t)
-	w.wantOwn(t, "", "1.35.4")
-	w.own(t, ownNewer)
+	e, pass := both(t)
+	e.wantOwn("", "1.35.4")
+	e.own(ownNewer)
 	pass(t)
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.wantOwn(t, ownNewer, "~1.36.3", "1.35.4")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.36.3 is being rolled out")
-	w.reports(t, ownNewer, "1.36.3")
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wantOwn(ownNewer, "~1.36.3", "1.35.4")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.36.3 is being rolled out")
+	e.reports(ownNewer, "1.36.3")
 	pass(t)
-	w.wantOwn(t, ownNewer, "1.36.3", "1.35.4")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
+	e.wantOwn(ownNewer, "1.36.3", "1.35.4")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
 
 	// Without it the control plane would go back to the release of the cluster.
-	w.own(t, "")
+	e.own("")
 	pass(t)
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedUpgradeReason, "the control plane cannot go to version 1.35.4: a step back from 1.36.3")
-	w.wantOwn(t, ownNewer, "1.36.3", "1.35.4")
-	w.own(t, "", annotate(hyperv1.ForceUpgradeToAnnotation, firstRelease))
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedUpgradeReason, "the control plane cannot go to version 1.35.4: a step back from 1.36.3")
+	e.wantOwn(ownNewer, "1.36.3", "1.35.4")
+	e.own("", annotate(hyperv1.ForceUpgradeToAnnotation, firstRelease))
 	pass(t)
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.wantOwn(t, "", "~1.35.4", "1.36.3", "1.35.4")
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wantOwn("", "~1.35.4", "1.36.3", "1.35.4")
 }
 
 func TestTheControlPlanesOwnReleaseRunsByTheDigestThatWasChecked(t *testing.T) {
-	w, pass := both(t)
+	e, pass := both(t)
 	want := func(cluster, own string) {
 		t.Helper()
 		hcp := &hyperv1.HostedControlPlane{}
-		w.exists(t, hcp, w.object("demo"))
+		e.Has(hcp, "demo")
 		a := hcp.Annotations
 		if a[hyperv1.ReleaseDigestAnnotation] != cluster || a[hyperv1.ControlPlaneReleaseDigestAnnotation] != own {
 			t.Errorf("digests %q and %q, want %q and %q", a[hyperv1.ReleaseDigestAnnotation], a[hyperv1.ControlPlaneReleaseDigestAnnotation], cluster, own)
 		}
 	}
 	want("sha256:1.35.4", "")
-	w.own(t, ownPatch)
+	e.own(ownPatch)
 	pass(t)
 	pass(t)
 	want("sha256:1.35.4", "sha256:1.35.9")
 
 	// Both tags move to releases that do not pass, and the user wants another release that does not pass.
-	w.releases.Put(fakerelease.Kubernetes(ownPatch, "1.34.0"))
-	w.releases.Put(fakerelease.Kubernetes(firstRelease, "1.34.0"))
+	e.releases.Put(fakerelease.Kubernetes(ownPatch, "1.34.0"))
+	e.releases.Put(fakerelease.Kubernetes(firstRelease, "1.34.0"))
 	pass(t)
 	want("sha256:1.35.4", "sha256:1.35.9")
-	w.own(t, "example.test/own:none")
+	e.own("example.test/own:none")
 	pass(t)
 	pass(t)
-	w.wantOwn(t, ownPatch, "~1.35.9", "1.35.4")
+	e.wantOwn(ownPatch, "~1.35.9", "1.35.4")
 	want("sha256:1.35.4", "sha256:1.35.9")
-	w.own(t, "", func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = nextRelease })
+	e.own("", func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = nextRelease })
 	pass(t)
 	pass(t)
 	want("sha256:1.36.3", "")
@@ -189,20 +184,18 @@ func TestTheControlPlanesOwnReleaseRunsByTheDigestThatWasChecked(t *testing.T) {
 
 // Before this version the control plane's release was neither checked nor reported.
 func TestAControlPlaneThatWasTakenBackBeforeKeepsRunningAndIsReported(t *testing.T) {
-	w, pass := running(t)
-	w.releases.Put(fakerelease.Kubernetes(ownOlder, "1.34.1"))
-	w.own(t, ownOlder)
+	e, pass := running(t)
+	e.releases.Put(fakerelease.Kubernetes(ownOlder, "1.34.1"))
+	e.own(ownOlder)
 	hcp := &hyperv1.HostedControlPlane{}
-	w.exists(t, hcp, w.object("demo"))
+	e.Has(hcp, "demo")
 	hcp.Spec.ControlPlaneReleaseImage = ptr.To(ownOlder)
-	if err := w.Admin().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.Update(hcp)
 	pass(t)
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, "choose a newer spec.controlPlaneRelease.image, or remove it")
-	w.reports(t, ownOlder, "1.34.1")
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, "choose a newer spec.controlPlaneRelease.image, or remove it")
+	e.reports(ownOlder, "1.34.1")
 	pass(t)
-	w.wantOwn(t, ownOlder, "1.34.1", "1.35.4")
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wantOwn(ownOlder, "1.34.1", "1.35.4")
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 func secret(namespace, name string, data map[string]string) *corev1.Secret {
@@ -33,24 +34,11 @@ func bundle(name, text string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name}, Data: map[string]string{userobjects.TrustBundleKey: text}}
 }
 
-// put changes an object as the user.
-func (w *testEnv) put(t *testing.T, obj client.Object) {
-	t.Helper()
-	was := obj.DeepCopyObject().(client.Object)
-	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), was); err != nil {
-		t.Fatal(err)
-	}
-	obj.SetResourceVersion(was.GetResourceVersion())
-	if err := w.Admin().Update(t.Context(), obj); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // copied is the value under a key of a Secret in the control plane's namespace.
-func (w *testEnv) copied(t *testing.T, name, key string) string {
-	t.Helper()
+func (e *managementCluster) copied(name, key string) string {
+	e.T.Helper()
 	s := &corev1.Secret{}
-	if !w.exists(t, s, w.object(name)) {
+	if !e.Has(s, name) {
 		return ""
 	}
 	return string(s.Data[key])
@@ -76,7 +64,7 @@ func richCluster() *hyperv1.HostedCluster {
 // riches is all that it names, its pull secret and a node pool.
 func riches() []client.Object {
 	return []client.Object{
-		pullSecret(), pool(),
+		testenv.PullSecret(), pool(),
 		secret("clusters", "my-ssh-key", map[string]string{userobjects.SSHPublicKeyKey: somePublicKey, "id_rsa": "private"}),
 		secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}),
 		secret("clusters", "my-aes-key", map[string]string{userobjects.EncryptionKeyKey: strings.Repeat("k", 32)}),
@@ -84,20 +72,20 @@ func riches() []client.Object {
 	}
 }
 
-func richTestEnv(t testing.TB) *testEnv {
-	w := emptyTestEnv(t)
-	w.Create(t, append(riches(), richCluster())...)
-	return w
+func richTestEnv(t testing.TB) *managementCluster {
+	e := newEmptyManagementCluster(t)
+	e.Create(append(riches(), richCluster())...)
+	return e
 }
 
 func TestObjectsOfTheUserAreCopied(t *testing.T) {
-	w := richTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 3)
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e := richTestEnv(t)
+	e.Restart()
+	e.Run(3)
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
+	if !e.Has(hcp, "demo") {
 		t.Fatal("there is no control plane")
 	}
 	for field, tc := range map[string]struct{ got, want string }{
@@ -111,44 +99,47 @@ func TestObjectsOfTheUserAreCopied(t *testing.T) {
 			t.Errorf("%s of the HostedControlPlane is %q, want %q", field, tc.got, tc.want)
 		}
 	}
-	if w.copied(t, "ssh-key", userobjects.SSHPublicKeyKey) != somePublicKey || w.copied(t, "ssh-key", "id_rsa") != "" {
+	if e.copied("ssh-key", userobjects.SSHPublicKeyKey) != somePublicKey || e.copied("ssh-key", "id_rsa") != "" {
 		t.Error("the public key, and only that, should be copied")
 	}
-	if w.copied(t, names.ServiceAccountSigningKey, names.ServiceAccountPrivateKeyFile) == "" {
+	if e.copied(names.ServiceAccountSigningKey, names.ServiceAccountPrivateKeyFile) == "" {
 		t.Error("the user's Secret shadows ours")
 	}
 	for _, name := range []string{"user-ca-bundle", "copied-my-bundle"} {
 		cm := &corev1.ConfigMap{}
-		if !w.exists(t, cm, w.object(name)) || !strings.Contains(cm.Data[userobjects.TrustBundleKey], "CERTIFICATE") {
+		if !e.Has(cm, name) || !strings.Contains(cm.Data[userobjects.TrustBundleKey], "CERTIFICATE") {
 			t.Errorf("no bundle in %s: %v", name, cm.Data)
 		}
 	}
 
 	t.Run("again when the source changes", func(t *testing.T) {
+		e.ReportTo(t)
 		changed := strings.Replace(somePublicKey, "me@", "you@", 1)
-		w.put(t, secret("clusters", "my-ssh-key", map[string]string{userobjects.SSHPublicKeyKey: changed}))
-		w.run(t, pass, 1)
-		if got := w.copied(t, "ssh-key", userobjects.SSHPublicKeyKey); got != changed {
+		e.Put(secret("clusters", "my-ssh-key", map[string]string{userobjects.SSHPublicKeyKey: changed}))
+		e.Run(1)
+		if got := e.copied("ssh-key", userobjects.SSHPublicKeyKey); got != changed {
 			t.Errorf("the copy holds %q", got)
 		}
 	})
 	t.Run("and the last good copy stays when the source breaks", func(t *testing.T) {
-		w.put(t, secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: "nonsense"}))
-		if err := w.Admin().Delete(t.Context(), bundle("my-bundle", "")); err != nil {
+		e.ReportTo(t)
+		e.Put(secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: "nonsense"}))
+		if err := e.Admin().Delete(t.Context(), bundle("my-bundle", "")); err != nil {
 			t.Fatal(err)
 		}
-		w.run(t, pass, 2)
-		w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
 			"Secret sa-signing-key, which spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it cannot be read as a kubeconfig with a current context; ConfigMap my-bundle, which spec.additionalTrustBundle names, does not exist in namespace clusters: create it")
-		w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.ConfigMapNotFoundReason, "my-bundle, which spec.configuration.proxy.trustedCA names")
-		if w.copied(t, "copied-sa-signing-key", userobjects.AuditWebhookKey) != someKubeconfig || !w.exists(t, &corev1.ConfigMap{}, w.object("user-ca-bundle")) {
+		e.ExpectCondition(hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.ConfigMapNotFoundReason, "my-bundle, which spec.configuration.proxy.trustedCA names")
+		if e.copied("copied-sa-signing-key", userobjects.AuditWebhookKey) != someKubeconfig || !e.Has(&corev1.ConfigMap{}, "user-ca-bundle") {
 			t.Error("a copy is gone or spoiled")
 		}
 	})
 	t.Run("and goes when nothing names it any more", func(t *testing.T) {
-		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook = nil })
-		w.run(t, pass, 1)
-		if w.exists(t, &corev1.Secret{}, w.object("copied-sa-signing-key")) {
+		e.ReportTo(t)
+		e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook = nil })
+		e.Run(1)
+		if e.Has(&corev1.Secret{}, "copied-sa-signing-key") {
 			t.Error("the copy is still there")
 		}
 	})
@@ -159,44 +150,47 @@ func TestObjectsOfTheUserAreCopied(t *testing.T) {
 func TestAKubeconfigThatRunsProgramsIsRefused(t *testing.T) {
 	evil := asUser(`exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: [-c, id], interactiveMode: Never}`)
 	const says = "spec.auditWebhook names, cannot be used: its key webhook-kubeconfig: it relies on files or programs; put certificates and keys into it"
-	w := richTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 3)
-	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e := richTestEnv(t)
+	e.Restart()
+	e.Run(3)
+	e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 
 	t.Run("in another Secret: the HostedControlPlane keeps the good one", func(t *testing.T) {
-		w.Create(t, secret("clusters", "evil", map[string]string{userobjects.AuditWebhookKey: evil}))
-		w.change(t, func(hc *hyperv1.HostedCluster) {
+		e.ReportTo(t)
+		e.Create(secret("clusters", "evil", map[string]string{userobjects.AuditWebhookKey: evil}))
+		e.change(func(hc *hyperv1.HostedCluster) {
 			hc.Spec.AuditWebhook.Name = "evil"
 			hc.Spec.Labels = map[string]hyperv1.LabelValue{"team": "a"}
 		})
-		w.run(t, pass, 2)
-		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret evil, which "+says)
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret evil, which "+says)
 		hcp := &hyperv1.HostedControlPlane{}
-		if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.AuditWebhook.Name != "copied-sa-signing-key" {
+		if !e.Has(hcp, "demo") || hcp.Spec.AuditWebhook.Name != "copied-sa-signing-key" {
 			t.Errorf("the HostedControlPlane has %v", hcp.Spec.AuditWebhook)
 		}
-		if w.exists(t, &corev1.Secret{}, w.object("copied-evil")) || !w.exists(t, &corev1.Secret{}, w.object("copied-sa-signing-key")) {
+		if e.Has(&corev1.Secret{}, "copied-evil") || !e.Has(&corev1.Secret{}, "copied-sa-signing-key") {
 			t.Error("the copy in use is gone, or the refused one is copied")
 		}
 	})
 	t.Run("in the Secret in use: the copy stays, and all else goes on", func(t *testing.T) {
-		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook.Name = "sa-signing-key" })
-		w.put(t, secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: evil}))
-		w.run(t, pass, 2)
-		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret sa-signing-key, which "+says)
-		if got := w.copied(t, "copied-sa-signing-key", userobjects.AuditWebhookKey); got != someKubeconfig {
+		e.ReportTo(t)
+		e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.AuditWebhook.Name = "sa-signing-key" })
+		e.Put(secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: evil}))
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret sa-signing-key, which "+says)
+		if got := e.copied("copied-sa-signing-key", userobjects.AuditWebhookKey); got != someKubeconfig {
 			t.Errorf("the copy holds %q", got)
 		}
 		hcp := &hyperv1.HostedControlPlane{}
-		if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.Labels["team"] != "a" {
+		if !e.Has(hcp, "demo") || hcp.Spec.Labels["team"] != "a" {
 			t.Error("another change of the HostedCluster is held up")
 		}
 	})
 	t.Run("until it is put right", func(t *testing.T) {
-		w.put(t, secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}))
-		w.run(t, pass, 2)
-		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+		e.ReportTo(t)
+		e.Put(secret("clusters", "sa-signing-key", map[string]string{userobjects.AuditWebhookKey: someKubeconfig}))
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	})
 }
 
@@ -205,40 +199,38 @@ func hcpName(ref *corev1.LocalObjectReference, want string) struct{ got, want st
 }
 
 func TestAModifiedCopyIsRestored(t *testing.T) {
-	w := richTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 2)
+	e := richTestEnv(t)
+	e.Restart()
+	e.Run(2)
 	spoiled := &corev1.Secret{}
-	if !w.exists(t, spoiled, w.object(names.SSHKey)) {
+	if !e.Has(spoiled, names.SSHKey) {
 		t.Fatal("there is no copy")
 	}
 	spoiled.Data[userobjects.SSHPublicKeyKey] = []byte("mine")
-	if err := w.Admin().Update(t.Context(), spoiled); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 1)
-	if got := w.copied(t, names.SSHKey, userobjects.SSHPublicKeyKey); got != somePublicKey {
+	e.Update(spoiled)
+	e.Run(1)
+	if got := e.copied(names.SSHKey, userobjects.SSHPublicKeyKey); got != somePublicKey {
 		t.Errorf("the copy holds %q", got)
 	}
 }
 
 func TestACopyNamesItsSource(t *testing.T) {
-	w := richTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 2)
+	e := richTestEnv(t)
+	e.Restart()
+	e.Run(2)
 	says := func(want string) {
 		t.Helper()
 		cm := &corev1.ConfigMap{}
-		if !w.exists(t, cm, w.object(names.UserCABundle)) || cm.Annotations[hyperv1.CopiedFromAnnotation] != want {
+		if !e.Has(cm, names.UserCABundle) || cm.Annotations[hyperv1.CopiedFromAnnotation] != want {
 			t.Errorf("the copy is of %q, want %s", cm.Annotations[hyperv1.CopiedFromAnnotation], want)
 		}
 	}
 	says("my-bundle")
-	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AdditionalTrustBundle.Name = "another" })
-	w.run(t, pass, 2)
+	e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.AdditionalTrustBundle.Name = "another" })
+	e.Run(2)
 	says("my-bundle") // the last good one: nodes shall not be replaced for it
-	w.Create(t, bundle("another", someBundle()))
-	w.run(t, pass, 2)
+	e.Create(bundle("another", someBundle()))
+	e.Run(2)
 	says("another")
 }
 
@@ -254,159 +246,154 @@ func TestNothingIsCreatedWithoutTheEncryptionKey(t *testing.T) {
 		"the key is as it should": {secret("clusters", "my-aes-key", map[string]string{"key": strings.Repeat("k", 32)}), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
+			e := newEmptyManagementCluster(t)
 			hc := privateCluster()
 			hc.Spec.SecretEncryption = &hyperv1.SecretEncryptionSpec{Type: hyperv1.AESCBC, AESCBC: &hyperv1.AESCBCSpec{ActiveKey: corev1.LocalObjectReference{Name: "my-aes-key"}}}
-			w.Create(t, pullSecret(), hc)
+			e.Create(testenv.PullSecret(), hc)
 			if tc.key != nil {
-				w.Create(t, tc.key)
+				e.Create(tc.key)
 			}
-			w.run(t, w.start(), 2)
-			if made := w.exists(t, &corev1.Namespace{}, client.ObjectKey{Name: plane}); made != (tc.reason == "") {
+			e.Restart()
+			e.Run(2)
+			if made := e.Exists(planeNamespace()); made != (tc.reason == "") {
 				t.Errorf("namespace made: %v", made)
 			}
 			if tc.reason != "" {
-				w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, tc.reason, tc.words)
-				w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, tc.reason, "")
+				e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, tc.reason, tc.words)
+				e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, tc.reason, "")
 			}
 		})
 	}
 }
 
 func TestTheKindOfEncryptionOfARunningClusterCannotChange(t *testing.T) {
-	w := richTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 2)
-	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption = kms(region) })
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, "changed from aescbc to kms")
+	e := richTestEnv(t)
+	e.Restart()
+	e.Run(2)
+	e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption = kms(region) })
+	e.Run(2)
+	e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, "changed from aescbc to kms")
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.SecretEncryption.Type != hyperv1.AESCBC {
+	if !e.Has(hcp, "demo") || hcp.Spec.SecretEncryption.Type != hyperv1.AESCBC {
 		t.Error("the control plane was told")
 	}
 }
 
 func TestAnEncryptionKeyInUseCannotChange(t *testing.T) {
-	w := richTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 2)
+	e := richTestEnv(t)
+	e.Restart()
+	e.Run(2)
 	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
-	w.put(t, secret("clusters", "my-aes-key", map[string]string{userobjects.EncryptionKeyKey: other}))
-	w.run(t, pass, 1)
-	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "has got another key")
-	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
+	e.Put(secret("clusters", "my-aes-key", map[string]string{userobjects.EncryptionKeyKey: other}))
+	e.Run(1)
+	e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "has got another key")
+	if e.copied("copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
 		t.Fatal("what is in etcd cannot be read any more")
 	}
-	if err := w.Admin().Delete(t.Context(), secret("clusters", "my-aes-key", nil)); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 1)
-	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "my-aes-key")
-	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
+	e.Delete(secret("clusters", "my-aes-key", nil))
+	e.Run(1)
+	e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "my-aes-key")
+	if e.copied("copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
 		t.Error("the copy went with its source")
 	}
-	w.Create(t, secret("clusters", "my-new-key", map[string]string{userobjects.EncryptionKeyKey: other}))
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+	e.Create(secret("clusters", "my-new-key", map[string]string{userobjects.EncryptionKeyKey: other}))
+	e.change(func(hc *hyperv1.HostedCluster) {
 		hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key"
 		hc.Spec.SecretEncryption.AESCBC.BackupKey = &corev1.LocalObjectReference{Name: "my-aes-key"} //nolint:staticcheck // deprecated, and in use where somebody still sets it
 	})
-	w.run(t, pass, 1)
-	if w.copied(t, "copied-my-new-key", userobjects.EncryptionKeyKey) != other || w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
+	e.Run(1)
+	if e.copied("copied-my-new-key", userobjects.EncryptionKeyKey) != other || e.copied("copied-my-aes-key", userobjects.EncryptionKeyKey) != old {
 		t.Error("a rotation needs both keys")
 	}
 }
 
 // The configuration of the API servers contains the bytes of an old key, and may be deleted: the copy is the second place.
 func TestTheCopyOfAKeyIsKeptWhileSecretsMayBeEncryptedWithIt(t *testing.T) {
-	w := richTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 2)
+	e := richTestEnv(t)
+	e.Restart()
+	e.Run(2)
 	old, other := strings.Repeat("k", 32), strings.Repeat("n", 32)
 	record := func(st *hyperv1.SecretEncryptionRecord) {
 		t.Helper()
 		hcp := &hyperv1.HostedControlPlane{}
-		if !w.exists(t, hcp, w.object("demo")) {
+		if !e.Has(hcp, "demo") {
 			t.Fatal("there is no control plane")
 		}
 		hcp.Status.SecretEncryptionRecord = st
-		if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
-			t.Fatal(err)
-		}
+		e.UpdateStatus(hcp)
 	}
 	before, after := secretencryption.AESCBC("my-aes-key", []byte(old)), secretencryption.AESCBC("my-new-key", []byte(other))
 	record(&hyperv1.SecretEncryptionRecord{ActiveKey: &before})
-	w.Create(t, secret("clusters", "my-new-key", map[string]string{userobjects.EncryptionKeyKey: other}))
-	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key" })
-	w.run(t, pass, 2)
-	if err := w.Admin().Delete(t.Context(), secret("clusters", "my-aes-key", nil)); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 2)
-	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != old || w.copied(t, "copied-my-new-key", userobjects.EncryptionKeyKey) != other {
+	e.Create(secret("clusters", "my-new-key", map[string]string{userobjects.EncryptionKeyKey: other}))
+	e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.SecretEncryption.AESCBC.ActiveKey.Name = "my-new-key" })
+	e.Run(2)
+	e.Delete(secret("clusters", "my-aes-key", nil))
+	e.Run(2)
+	if e.copied("copied-my-aes-key", userobjects.EncryptionKeyKey) != old || e.copied("copied-my-new-key", userobjects.EncryptionKeyKey) != other {
 		t.Error("a key that may be needed has no copy")
 	}
-	hc := &hyperv1.HostedCluster{}
-	if !w.exists(t, hc, client.ObjectKey{Namespace: "clusters", Name: "demo"}) || hc.Status.SecretEncryption == nil || hc.Status.SecretEncryption.ActiveKey.AESCBC.SecretRef.Name != "my-aes-key" {
+	hc := privateCluster()
+	if !e.Exists(hc) || hc.Status.SecretEncryption == nil || hc.Status.SecretEncryption.ActiveKey.AESCBC.SecretRef.Name != "my-aes-key" {
 		t.Errorf("the user sees %+v", hc.Status.SecretEncryption)
 	}
 	record(&hyperv1.SecretEncryptionRecord{ActiveKey: &after})
-	w.run(t, pass, 1)
-	if w.copied(t, "copied-my-aes-key", userobjects.EncryptionKeyKey) != "" {
+	e.Run(1)
+	if e.copied("copied-my-aes-key", userobjects.EncryptionKeyKey) != "" {
 		t.Error("a key that is not needed has a copy")
 	}
 }
 
 func TestUnmanagedEtcdCredentials(t *testing.T) {
-	w := emptyTestEnv(t)
-	cert, key := certificate(w.clock.Now().Add(time.Hour))
+	e := newEmptyManagementCluster(t)
+	cert, key := certificate(e.Clock.Now().Add(time.Hour))
 	hc := privateCluster()
 	hc.Spec.Etcd = hyperv1.EtcdSpec{ManagementType: hyperv1.Unmanaged, Unmanaged: &hyperv1.UnmanagedEtcdSpec{
 		Endpoint: "https://etcd.example.com:2379", TLS: hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "my-etcd"}}}}
 	client := map[string]string{userobjects.EtcdCertKey: string(cert), userobjects.EtcdCAKey: string(cert)}
-	w.Create(t, pullSecret(), hc, secret("clusters", "my-etcd", client))
-	pass := w.start()
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.UnmanagedEtcdAvailable, metav1.ConditionFalse, hyperv1.UnmanagedEtcdMisconfiguredReason, "Secret my-etcd, which spec.etcd.unmanaged.tls.clientSecret names, has no key etcd-client.key: add it")
+	e.Create(testenv.PullSecret(), hc, secret("clusters", "my-etcd", client))
+	e.Restart()
+	e.Run(2)
+	e.ExpectCondition(hyperv1.UnmanagedEtcdAvailable, metav1.ConditionFalse, hyperv1.UnmanagedEtcdMisconfiguredReason, "Secret my-etcd, which spec.etcd.unmanaged.tls.clientSecret names, has no key etcd-client.key: add it")
 	client[userobjects.EtcdKeyKey] = string(key)
-	w.put(t, secret("clusters", "my-etcd", client))
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.UnmanagedEtcdAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.Put(secret("clusters", "my-etcd", client))
+	e.Run(2)
+	e.ExpectCondition(hyperv1.UnmanagedEtcdAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }
 
 func TestAnExpiredProxyAuthorityIsReported(t *testing.T) {
-	w := richTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.clock.Step(50 * time.Hour)
-	w.run(t, pass, 1)
-	w.want(t, hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigMapReason, "expired on")
+	e := richTestEnv(t)
+	e.Restart()
+	e.Run(2)
+	e.ExpectCondition(hyperv1.ValidProxyConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.Clock.Step(50 * time.Hour)
+	e.Run(1)
+	e.ExpectCondition(hyperv1.ValidProxyConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigMapReason, "expired on")
 }
 
 func TestAnInvalidPullSecretIsReported(t *testing.T) {
-	w := emptyTestEnv(t)
-	w.Create(t, privateCluster(), secret("clusters", "my-pull-secret", map[string]string{corev1.DockerConfigJsonKey: "hunter2"}))
-	w.run(t, w.start(), 1)
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
+	e := newEmptyManagementCluster(t)
+	e.Create(privateCluster(), secret("clusters", "my-pull-secret", map[string]string{corev1.DockerConfigJsonKey: "hunter2"}))
+	e.Restart()
+	e.Run(1)
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.InvalidSecretReason,
 		"Secret my-pull-secret, which spec.pullSecret names, cannot be used: its key .dockerconfigjson: it is not JSON")
 }
 
 func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
-	w := richTestEnv(t)
-	watches := watches{reader: w.Admin()}
+	e := richTestEnv(t)
+	watches := watches{reader: e.Admin()}
 	object := func(namespace, name string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}
-	w.run(t, w.start(), 2)
+	e.Restart()
+	e.Run(2)
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
+	if !e.Has(hcp, "demo") {
 		t.Fatal("there is no control plane")
 	}
 	hcp.Status.KubeConfig = &hyperv1.KubeconfigSecretRef{Name: "admin-kubeconfig", Key: "kubeconfig"}
-	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.UpdateStatus(hcp)
 	for name, tc := range map[string]struct {
 		kind userobjects.Kind
 		obj  *metav1.PartialObjectMetadata
@@ -432,20 +419,20 @@ func TestAChangeOfASourceReachesItsClusters(t *testing.T) {
 // richScenario is the scenario of a cluster with all these objects. Its control plane publishes a kubeconfig, and its deletion deletes
 // these objects too.
 func richScenario(t testing.TB) *crashtest.Scenario {
-	w := richTestEnv(t)
-	w.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
-	scenario := w.scenario()
-	scenario.OtherControllers = func(ctx context.Context) error { return errors.Join(w.others(ctx), w.handOut(ctx)) }
+	e := richTestEnv(t)
+	e.created = []hyperv1.LeftBehindResource{{Service: "ELB", Type: "load balancer", ID: "a1"}}
+	scenario := e.scenario()
+	scenario.OtherControllers = func(ctx context.Context) error { return errors.Join(e.others(ctx), e.handOut(ctx)) }
 	scenario.Ready = func(ctx context.Context) string {
-		if !w.existsIn(ctx, &corev1.Secret{}, client.ObjectKey{Namespace: "clusters", Name: "demo-admin-kubeconfig"}) {
+		if !e.existsIn(ctx, &corev1.Secret{}, client.ObjectKey{Namespace: "clusters", Name: "demo-admin-kubeconfig"}) {
 			return "the user's kubeconfig"
 		}
-		return w.ready(ctx)
+		return e.Ready(hyperv1.HostedClusterAvailable)(ctx)
 	}
 	scenario.Delete = func(ctx context.Context) error {
 		var errs []error
 		for _, obj := range append(riches(), richCluster()) {
-			errs = append(errs, client.IgnoreNotFound(w.Admin().Delete(ctx, obj)))
+			errs = append(errs, client.IgnoreNotFound(e.Admin().Delete(ctx, obj)))
 		}
 		return errors.Join(errs...)
 	}
@@ -453,16 +440,16 @@ func richScenario(t testing.TB) *crashtest.Scenario {
 }
 
 // handOut is the control plane that makes a kubeconfig.
-func (w *testEnv) handOut(ctx context.Context) error {
+func (e *managementCluster) handOut(ctx context.Context) error {
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.existsIn(ctx, hcp, w.object("demo")) || !hcp.DeletionTimestamp.IsZero() || hcp.Status.KubeConfig != nil {
+	if !e.existsIn(ctx, hcp, client.ObjectKey{Namespace: plane, Name: "demo"}) || !hcp.DeletionTimestamp.IsZero() || hcp.Status.KubeConfig != nil {
 		return nil
 	}
 	hcp.Status.KubeConfig = &hyperv1.KubeconfigSecretRef{Name: "admin-kubeconfig", Key: "kubeconfig"}
-	err := w.Admin().Create(ctx, secret(plane, "admin-kubeconfig", map[string]string{"kubeconfig": "one"}))
-	return errors.Join(err, w.Admin().Status().Update(ctx, hcp))
+	err := e.Admin().Create(ctx, secret(plane, "admin-kubeconfig", map[string]string{"kubeconfig": "one"}))
+	return errors.Join(err, e.Admin().Status().Update(ctx, hcp))
 }
 
-func (w *testEnv) existsIn(ctx context.Context, obj client.Object, key client.ObjectKey) bool {
-	return w.Admin().Get(ctx, key, obj) == nil
+func (e *managementCluster) existsIn(ctx context.Context, obj client.Object, key client.ObjectKey) bool {
+	return e.Admin().Get(ctx, key, obj) == nil
 }

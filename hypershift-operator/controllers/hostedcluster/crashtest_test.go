@@ -7,28 +7,24 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // newScenario returns the scenario of a private cluster.
-func newScenario(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
+func newScenario(t testing.TB) *crashtest.Scenario { return newManagementCluster(t).scenario() }
 
-func (w *testEnv) scenario() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster:          w.Cluster,
-		Cloud:            w.cloud.Snapshot,
-		Start:            w.start,
-		OtherControllers: w.others,
-		Advance:          w.clock.Step,
-		Ready:            w.ready,
-		Delete: func(ctx context.Context) error {
-			// With the cluster go the node pools that it would not delete if it
-			// had never begun, and the user's Secret.
-			return errors.Join(w.Admin().Delete(ctx, privateCluster()),
-				client.IgnoreNotFound(w.Admin().Delete(ctx, pool())), client.IgnoreNotFound(w.Admin().Delete(ctx, pullSecret())))
-		},
+func (e *managementCluster) scenario() *crashtest.Scenario {
+	s := e.Scenario(hyperv1.HostedClusterAvailable)
+	s.Delete = func(ctx context.Context) error {
+		// With the cluster go the node pools that it would not delete if it
+		// had never begun, and the user's Secret.
+		return errors.Join(e.Admin().Delete(ctx, privateCluster()),
+			client.IgnoreNotFound(e.Admin().Delete(ctx, pool())), client.IgnoreNotFound(e.Admin().Delete(ctx, testenv.PullSecret())))
 	}
+	return s
 }
 
 // The richest cluster makes all the writes that others make.
@@ -50,13 +46,13 @@ func TestCrashConsistencyUnderAWSFaults(t *testing.T) {
 	} {
 		f.Service = fakeaws.S3
 		t.Run(name, func(t *testing.T) {
-			envs := map[*crashtest.Cluster]*testEnv{}
+			envs := map[*crashtest.Cluster]*managementCluster{}
 			begin := func(t testing.TB) *crashtest.Scenario {
-				w := newTestEnv(t)
-				envs[w.Cluster] = w
-				return w.scenario()
+				e := newManagementCluster(t)
+				envs[e.Cluster] = e
+				return e.scenario()
 			}
-			inject := func(s *crashtest.Scenario) { envs[s.Cluster].cloud.Fault(f) }
+			inject := func(s *crashtest.Scenario) { envs[s.Cluster].AWS.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)
 			crashtest.NoLeaksWith(t, begin, inject)
 		})

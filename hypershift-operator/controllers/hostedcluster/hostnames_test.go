@@ -9,26 +9,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // Routes without a host name have one in the domain of the cluster. The control-plane-operator may request it, and konnectivity
 // keeps it while nodes may use it.
 func TestTheBaseDomainCompletesHostNames(t *testing.T) {
 	const host = "konnectivity.demo.example.com"
-	w := emptyTestEnv(t)
+	e := newEmptyManagementCluster(t)
 	hc := privateCluster()
 	behindRouter(hc)
-	w.Create(t, pullSecret(), hc)
-	pass := w.start()
+	e.Create(testenv.PullSecret(), hc)
+	e.Restart()
 	require := func() {
 		t.Helper()
 		hcp, ns := &hyperv1.HostedControlPlane{}, &corev1.Namespace{}
-		if !w.exists(t, hcp, w.object("demo")) {
+		if !e.Has(hcp, "demo") {
 			t.Fatal("there is no control plane")
 		}
-		if err := w.Admin().Get(t.Context(), client.ObjectKey{Name: plane}, ns); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.Admin().Get(t.Context(), client.ObjectKey{Name: plane}, ns))
 		got := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.Konnectivity).Hostname()
 		if got != host || !strings.Contains(ns.Annotations[hyperv1.PublishedNamesAnnotation], host) {
 			t.Errorf("konnectivity has the host name %q, and the namespace publishes %q", got, ns.Annotations[hyperv1.PublishedNamesAnnotation])
@@ -37,14 +36,14 @@ func TestTheBaseDomainCompletesHostNames(t *testing.T) {
 			t.Errorf("the OAuth server has the host name %q", other)
 		}
 	}
-	w.run(t, pass, 4)
+	e.Run(4)
 	require()
-	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
-	w.run(t, pass, 2)
+	e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	e.Run(2)
 	require()
 
-	hc = &hyperv1.HostedCluster{}
-	if !w.exists(t, hc, client.ObjectKey{Namespace: "clusters", Name: "demo"}) || hyperv1.PublishingOf(hc.Spec.Services, hyperv1.Konnectivity).Hostname() != "" {
+	hc = privateCluster()
+	if !e.Exists(hc) || hyperv1.PublishingOf(hc.Spec.Services, hyperv1.Konnectivity).Hostname() != "" {
 		t.Error("the spec of the user has the default")
 	}
 }

@@ -9,40 +9,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 func TestTheNamespaceOfAControlPlaneIsBounded(t *testing.T) {
-	w := emptyTestEnv(t)
+	e := newEmptyManagementCluster(t)
 	hc := privateCluster()
 	publish(hc, hyperv1.APIServer, hyperv1.Route, "API.example.com")
 	publish(hc, hyperv1.OAuthServer, hyperv1.Route, "oauth.example.com")
-	w.Create(t, hc, pullSecret())
-	pass := w.start()
-	w.run(t, pass, 3)
+	e.Create(hc, testenv.PullSecret())
+	e.Restart()
+	e.Run(3)
 
 	quota := &corev1.ResourceQuota{}
-	if !w.exists(t, quota, w.object("control-plane")) || quota.Spec.Hard.Pods().IsZero() {
+	if !e.Has(quota, "control-plane") || quota.Spec.Hard.Pods().IsZero() {
 		t.Fatalf("the quota is %v", quota.Spec.Hard)
 	}
 	limits := &corev1.LimitRange{}
-	if !w.exists(t, limits, w.object("control-plane")) || len(limits.Spec.Limits) != 1 || limits.Spec.Limits[0].Default.Memory().IsZero() {
+	if !e.Has(limits, "control-plane") || len(limits.Spec.Limits) != 1 || limits.Spec.Limits[0].Default.Memory().IsZero() {
 		t.Fatalf("the limits are %v", limits.Spec.Limits)
 	}
 	ns := &corev1.Namespace{}
-	if err := w.Admin().Get(t.Context(), client.ObjectKey{Name: plane}, ns); err != nil {
-		t.Fatal(err)
-	}
+	e.Must(e.Admin().Get(t.Context(), client.ObjectKey{Name: plane}, ns))
 	if got, want := ns.Annotations[hyperv1.PublishedNamesAnnotation], ".demo.hypershift.local,api.example.com,oauth.example.com"; got != want {
 		t.Errorf("the namespace publishes %q, want %q", got, want)
 	}
 
 	t.Run("again when somebody widens the quota", func(t *testing.T) {
+		e.ReportTo(t)
 		quota.Spec.Hard = corev1.ResourceList{}
-		if err := w.Admin().Update(t.Context(), quota); err != nil {
+		if err := e.Admin().Update(t.Context(), quota); err != nil {
 			t.Fatal(err)
 		}
-		w.run(t, pass, 1)
-		if !w.exists(t, quota, w.object("control-plane")) || quota.Spec.Hard.Pods().IsZero() {
+		e.Run(1)
+		if !e.Has(quota, "control-plane") || quota.Spec.Hard.Pods().IsZero() {
 			t.Errorf("the quota is %v", quota.Spec.Hard)
 		}
 	})
@@ -57,64 +57,62 @@ func TestAPriorityClassThatIsNotAllowedIsRefused(t *testing.T) {
 			hc.Annotations = map[string]string{hyperv1.ControlPlanePriorityClassAnnotation: class}
 		}
 	}
-	classOf := func(t *testing.T, w *testEnv) string {
+	classOf := func(t *testing.T, e *managementCluster) string {
 		t.Helper()
 		hcp := &hyperv1.HostedControlPlane{}
-		if !w.exists(t, hcp, w.object("demo")) {
+		if !e.Has(hcp, "demo") {
 			return "no control plane"
 		}
 		return hcp.Annotations[hyperv1.ControlPlanePriorityClassAnnotation]
 	}
 	t.Run("and the last one stays", func(t *testing.T) {
-		w := emptyTestEnv(t)
-		w.Create(t, privateCluster(), pullSecret())
-		pass := w.start()
-		w.run(t, pass, 3)
-		w.change(t, annotate("hypershift-api-critical"))
-		w.run(t, pass, 2)
-		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-		w.change(t, annotate(greedy))
-		w.run(t, pass, 2)
-		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, says)
-		if got := classOf(t, w); got != "hypershift-api-critical" {
+		e := newEmptyManagementCluster(t)
+		e.Create(privateCluster(), testenv.PullSecret())
+		e.Restart()
+		e.Run(3)
+		e.change(annotate("hypershift-api-critical"))
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+		e.change(annotate(greedy))
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, says)
+		if got := classOf(t, e); got != "hypershift-api-critical" {
 			t.Errorf("the control plane has class %q", got)
 		}
 	})
 	t.Run("unless the control plane has it from earlier: it is reported, and all else goes on", func(t *testing.T) {
-		w := emptyTestEnv(t)
-		w.Create(t, privateCluster(), pullSecret())
-		pass := w.start()
-		w.run(t, pass, 3)
+		e := newEmptyManagementCluster(t)
+		e.Create(privateCluster(), testenv.PullSecret())
+		e.Restart()
+		e.Run(3)
 		hcp := &hyperv1.HostedControlPlane{}
-		if !w.exists(t, hcp, w.object("demo")) {
+		if !e.Has(hcp, "demo") {
 			t.Fatal("there is no control plane")
 		}
 		hcp.Annotations[hyperv1.ControlPlanePriorityClassAnnotation] = greedy
-		if err := w.Admin().Update(t.Context(), hcp); err != nil {
-			t.Fatal(err)
-		}
-		w.change(t, annotate(greedy))
-		w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.Labels = map[string]hyperv1.LabelValue{"team": "a"} })
-		w.run(t, pass, 2)
-		w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, says)
-		if !w.exists(t, hcp, w.object("demo")) || hcp.Spec.Labels["team"] != "a" || classOf(t, w) != greedy {
-			t.Errorf("the control plane has labels %v and class %q", hcp.Spec.Labels, classOf(t, w))
+		e.Update(hcp)
+		e.change(annotate(greedy))
+		e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.Labels = map[string]hyperv1.LabelValue{"team": "a"} })
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, says)
+		if !e.Has(hcp, "demo") || hcp.Spec.Labels["team"] != "a" || classOf(t, e) != greedy {
+			t.Errorf("the control plane has labels %v and class %q", hcp.Spec.Labels, classOf(t, e))
 		}
 	})
 }
 
 func TestMemoryOfAControlPlane(t *testing.T) {
-	w := emptyTestEnv(t)
-	w.Create(t, privateCluster(), pullSecret())
-	pass := w.start()
-	w.run(t, pass, 3)
+	e := newEmptyManagementCluster(t)
+	e.Create(privateCluster(), testenv.PullSecret())
+	e.Restart()
+	e.Run(3)
 	factor := func() string {
 		hcp := &hyperv1.HostedControlPlane{}
-		w.exists(t, hcp, w.object("demo"))
+		e.Has(hcp, "demo")
 		return hcp.Annotations[hyperv1.MemoryLimitFactorAnnotation]
 	}
 	operator := &appsv1.Deployment{}
-	if !w.exists(t, operator, w.object("control-plane-operator")) {
+	if !e.Has(operator, "control-plane-operator") {
 		t.Fatal("there is no control-plane-operator")
 	}
 	if limit := operator.Spec.Template.Spec.Containers[0].Resources.Limits.Memory(); limit.String() != "3840Mi" {
@@ -130,15 +128,15 @@ func TestMemoryOfAControlPlane(t *testing.T) {
 		{text: "257", factor: "128", status: metav1.ConditionFalse, says: `annotation hypershift.openshift.io/memory-limit-factor is "257": write a whole number from 1 to 256`},
 		{text: "0", factor: "128", status: metav1.ConditionFalse, says: `is "0"`},
 	} {
-		w.change(t, func(hc *hyperv1.HostedCluster) {
+		e.change(func(hc *hyperv1.HostedCluster) {
 			hc.Annotations = map[string]string{hyperv1.MemoryLimitFactorAnnotation: tc.text}
 		})
-		w.run(t, pass, 2)
+		e.Run(2)
 		reason := hyperv1.AsExpectedReason
 		if tc.status == metav1.ConditionFalse {
 			reason = hyperv1.InvalidConfigurationReason
 		}
-		w.want(t, hyperv1.ValidHostedClusterConfiguration, tc.status, reason, tc.says)
+		e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, tc.status, reason, tc.says)
 		if got := factor(); got != tc.factor {
 			t.Errorf("annotation %q: the control plane has factor %q, want %q", tc.text, got, tc.factor)
 		}

@@ -25,18 +25,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // clusterAPI acts for Cluster API, its provider and the controller that makes machines of a node pool: one each. It works only with its
 // prerequisites.
-func (w *testEnv) clusterAPI(ctx context.Context) error {
-	c := w.Admin()
+func (e *managementCluster) clusterAPI(ctx context.Context) error {
+	c := e.Admin()
 	var pools hyperv1.NodePoolList
 	if err := c.List(ctx, &pools); err != nil {
 		return err
 	}
 	cluster := &clusterv1.Cluster{}
-	able, err := w.able(ctx, cluster)
+	able, err := e.able(ctx, cluster)
 	if err != nil {
 		return err
 	}
@@ -48,13 +49,13 @@ func (w *testEnv) clusterAPI(ctx context.Context) error {
 	}
 	var errs []error
 	for i := range pools.Items {
-		errs = append(errs, w.machinesOf(ctx, &pools.Items[i], able))
+		errs = append(errs, e.machinesOf(ctx, &pools.Items[i], able))
 	}
 	return errors.Join(errs...)
 }
 
 // able says whether machines can be made and taken away.
-func (w *testEnv) able(ctx context.Context, cluster *clusterv1.Cluster) (bool, error) {
+func (e *managementCluster) able(ctx context.Context, cluster *clusterv1.Cluster) (bool, error) {
 	at := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: plane, Name: name} }
 	for _, needed := range []struct {
 		obj  client.Object
@@ -63,15 +64,15 @@ func (w *testEnv) able(ctx context.Context, cluster *clusterv1.Cluster) (bool, e
 		{cluster, "demo-x"}, {&infrav1.AWSCluster{}, "demo"}, {&appsv1.Deployment{}, names.ClusterAPI}, {&appsv1.Deployment{}, names.CAPIProvider},
 		{&corev1.Secret{}, names.ServiceAccountSigningKey},
 	} {
-		if err := w.Admin().Get(ctx, at(needed.name), needed.obj); err != nil {
+		if err := e.Admin().Get(ctx, at(needed.name), needed.obj); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
 	}
 	return !ptr.Deref(cluster.Spec.Paused, false), nil
 }
 
-func (w *testEnv) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool) error {
-	c := w.Admin()
+func (e *managementCluster) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool) error {
+	c := e.Admin()
 	machine, instance := &clusterv1.Machine{}, &infrav1.AWSMachine{}
 	key := client.ObjectKey{Namespace: plane, Name: np.Name + "-1"}
 	err := errors.Join(client.IgnoreNotFound(c.Get(ctx, key, machine)), client.IgnoreNotFound(c.Get(ctx, key, instance)))
@@ -79,63 +80,54 @@ func (w *testEnv) machinesOf(ctx context.Context, np *hyperv1.NodePool, able boo
 	switch {
 	case err != nil:
 		return err
-	case np.DeletionTimestamp.IsZero() && gone && able && w.home(ctx):
+	case np.DeletionTimestamp.IsZero() && gone && able && e.home(ctx):
 		made := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
 		machine.ObjectMeta, instance.ObjectMeta = made, made
 		machine.Finalizers, instance.Finalizers = []string{clusterv1.MachineFinalizer}, []string{infrav1.MachineFinalizer}
 		instance.Spec.InstanceID = ptr.To("i-1")
 		return errors.Join(c.Create(ctx, instance), c.Create(ctx, machine))
 	case !np.DeletionTimestamp.IsZero() && gone:
-		return w.release(ctx, np, hyperv1.HostedClusterFinalizer)
+		return e.release(ctx, np, hyperv1.HostedClusterFinalizer)
 	case !np.DeletionTimestamp.IsZero():
 		err := errors.Join(client.IgnoreNotFound(c.Delete(ctx, machine)), client.IgnoreNotFound(c.Delete(ctx, instance)))
-		if err != nil || !able || w.stuck {
+		if err != nil || !able || e.stuck {
 			return err
 		}
 		if err := errors.Join(client.IgnoreNotFound(c.Get(ctx, key, machine)), client.IgnoreNotFound(c.Get(ctx, key, instance))); err != nil {
 			return err
 		}
-		return errors.Join(w.release(ctx, instance, infrav1.MachineFinalizer), w.release(ctx, machine, clusterv1.MachineFinalizer), w.release(ctx, np, hyperv1.HostedClusterFinalizer))
+		return errors.Join(e.release(ctx, instance, infrav1.MachineFinalizer), e.release(ctx, machine, clusterv1.MachineFinalizer), e.release(ctx, np, hyperv1.HostedClusterFinalizer))
 	}
 	return nil
 }
 
 // home reports whether the namespace belongs to the node pool's present HostedCluster.
-func (w *testEnv) home(ctx context.Context) bool {
-	hc, err := w.get(ctx)
+func (e *managementCluster) home(ctx context.Context) bool {
+	hc := privateCluster()
+	err := e.Admin().Get(ctx, client.ObjectKeyFromObject(hc), hc)
 	ns := &corev1.Namespace{}
-	return err == nil && w.existsIn(ctx, ns, client.ObjectKey{Name: plane}) && controlplane.Owns(hc, ns)
-}
-
-// has says whether an object of that name is in the control plane's namespace.
-func (w *testEnv) has(t testing.TB, obj client.Object, name string) bool {
-	t.Helper()
-	err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: name}, obj)
-	if client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
-	}
-	return err == nil
+	return err == nil && e.existsIn(ctx, ns, client.ObjectKey{Name: plane}) && controlplane.Owns(hc, ns)
 }
 
 // Otherwise its objects would be written twice. With machines they are needed at once.
 func TestAClusterWithoutMachinesIsPresentedWithItsAddress(t *testing.T) {
 	for name, with := range map[string]client.Object{"without machines": nil, "with a node pool": pool()} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
-			w.silent = true // no control-plane-operator reports an address
-			w.Create(t, pullSecret(), privateCluster())
+			e := newEmptyManagementCluster(t)
+			e.silent = true // no control-plane-operator reports an address
+			e.Create(testenv.PullSecret(), privateCluster())
 			if with != nil {
-				w.Create(t, with)
+				e.Create(with)
 			}
-			pass := w.start()
-			w.run(t, pass, 5)
-			if made := w.has(t, &clusterv1.Cluster{}, "demo-x"); made != (with != nil) {
+			e.Restart()
+			e.Run(5)
+			if made := e.Has(&clusterv1.Cluster{}, "demo-x"); made != (with != nil) {
 				t.Errorf("before the address is known, it is presented: %v", made)
 			}
-			w.silent = false
-			w.run(t, pass, 5)
+			e.silent = false
+			e.Run(5)
 			cluster, infra := &clusterv1.Cluster{}, &infrav1.AWSCluster{}
-			if !w.has(t, cluster, "demo-x") || !w.has(t, infra, "demo") {
+			if !e.Has(cluster, "demo-x") || !e.Has(infra, "demo") {
 				t.Fatal("it is not presented")
 			}
 			if want := names.LocalAPI("demo"); cluster.Spec.ControlPlaneEndpoint.Host != want || infra.Spec.ControlPlaneEndpoint.Host != want {
@@ -146,14 +138,14 @@ func TestAClusterWithoutMachinesIsPresentedWithItsAddress(t *testing.T) {
 }
 
 func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
-	w := emptyTestEnv(t)
-	w.Create(t, pullSecret(), privateCluster())
-	pass := w.start()
-	w.run(t, pass, 5)
+	e := newEmptyManagementCluster(t)
+	e.Create(testenv.PullSecret(), privateCluster())
+	e.Restart()
+	e.Run(5)
 	controllers := func() bool {
 		t.Helper()
-		core, provider := w.has(t, &appsv1.Deployment{}, names.ClusterAPI), w.has(t, &appsv1.Deployment{}, names.CAPIProvider)
-		binding := w.Admin().Get(t.Context(), client.ObjectKey{Name: "hypershift-cluster-api-" + plane}, &rbacv1.ClusterRoleBinding{})
+		core, provider := e.Has(&appsv1.Deployment{}, names.ClusterAPI), e.Has(&appsv1.Deployment{}, names.CAPIProvider)
+		binding := e.Admin().Get(t.Context(), client.ObjectKey{Name: "hypershift-cluster-api-" + plane}, &rbacv1.ClusterRoleBinding{})
 		if core != provider || core != !apierrors.IsNotFound(binding) {
 			t.Fatalf("Cluster API %v, its provider %v, their binding: %v", core, provider, binding)
 		}
@@ -162,46 +154,40 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	if controllers() {
 		t.Error("controllers of machines run for a cluster that has no node pool")
 	}
-	if !w.has(t, &clusterv1.Cluster{}, "demo-x") || !w.has(t, &infrav1.AWSCluster{}, "demo") {
+	if !e.Has(&clusterv1.Cluster{}, "demo-x") || !e.Has(&infrav1.AWSCluster{}, "demo") {
 		t.Error("the cluster is not shown to Cluster API")
 	}
-	w.Create(t, pool())
-	w.run(t, pass, 3)
+	e.Create(pool())
+	e.Run(3)
 	if !controllers() {
 		t.Error("nothing makes machines for the node pool")
 	}
-	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
-		t.Fatal(err)
-	}
-	if err := pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	e.Delete(pool())
+	e.Must(e.Try())
 	if !controllers() {
 		t.Error("the controllers went before the machines")
 	}
-	w.run(t, pass, 5)
+	e.Run(5)
 	if controllers() {
 		t.Error("the last node pool is gone, and its controllers still run")
 	}
 }
 
 func TestTheClusterAutoscalerRunsWhileANodePoolScales(t *testing.T) {
-	w := emptyTestEnv(t)
+	e := newEmptyManagementCluster(t)
 	scaling := pool()
 	scaling.Spec.Replicas, scaling.Spec.AutoScaling = nil, &hyperv1.NodePoolAutoScaling{Min: ptr.To[int32](1), Max: 3}
-	w.Create(t, pullSecret(), privateCluster(), scaling)
-	w.releases.Put(fakerelease.With(fakerelease.Kubernetes(firstRelease, "1.35.4"), func(rel *release.Release) {
+	e.Create(testenv.PullSecret(), privateCluster(), scaling)
+	e.releases.Put(fakerelease.With(fakerelease.Kubernetes(firstRelease, "1.35.4"), func(rel *release.Release) {
 		rel.Components[names.ClusterAutoscaler] = "example.test/cluster-autoscaler:1"
 	}))
-	pass := w.start()
-	w.run(t, pass, 5)
+	e.Restart()
+	e.Run(5)
 	check := func(when string, want bool) {
 		t.Helper()
 		hcp := &hyperv1.HostedControlPlane{}
-		if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp); err != nil {
-			t.Fatal(err)
-		}
-		if runs := w.has(t, &appsv1.Deployment{}, names.ClusterAutoscaler); runs != want {
+		e.Must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp))
+		if runs := e.Has(&appsv1.Deployment{}, names.ClusterAutoscaler); runs != want {
 			t.Errorf("%s: it runs: %v", when, runs)
 		}
 		if granted := hcp.Annotations[hyperv1.ClusterAutoscalerAnnotation] == "true"; granted != want {
@@ -212,51 +198,41 @@ func TestTheClusterAutoscalerRunsWhileANodePoolScales(t *testing.T) {
 
 	annotate := func(annotations map[string]string) {
 		t.Helper()
-		hc, err := w.get(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		hc := e.hc()
 		hc.Annotations = annotations
-		if err := w.Admin().Update(t.Context(), hc); err != nil {
-			t.Fatal(err)
-		}
+		e.Update(hc)
 	}
 	annotate(map[string]string{hyperv1.DisableClusterAutoscalerAnnotation: "true"})
-	w.run(t, pass, 3)
+	e.Run(3)
 	check("the user has disabled it", false)
 
 	annotate(nil)
-	w.run(t, pass, 3)
+	e.Run(3)
 	check("the user has enabled it again", true)
 
-	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(scaling), scaling); err != nil {
-		t.Fatal(err)
-	}
+	e.Get(scaling)
 	scaling.Spec.Replicas, scaling.Spec.AutoScaling = ptr.To[int32](1), nil
-	if err := w.Admin().Update(t.Context(), scaling); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 3)
+	e.Update(scaling)
+	e.Run(3)
 	check("no node pool has autoScaling", false)
 }
 
 func TestAWSClusterIsReadyAndInOtherHands(t *testing.T) {
-	w := newTestEnv(t)
-	w.run(t, w.start(), 5)
+	e := newManagementCluster(t)
+	e.Run(5)
 	c := &infrav1.AWSCluster{}
-	if !w.has(t, c, "demo") || !c.Status.Ready || c.Annotations[clusterv1.ManagedByAnnotation] == "" || c.Spec.NetworkSpec.VPC.ID != "vpc-1" || c.Spec.Region != region {
+	if !e.Has(c, "demo") || !c.Status.Ready || c.Annotations[clusterv1.ManagedByAnnotation] == "" || c.Spec.NetworkSpec.VPC.ID != "vpc-1" || c.Spec.Region != region {
 		t.Errorf("got %+v", c)
 	}
 }
 
 func TestAPauseReachesTheMachines(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 5)
+	e := newManagementCluster(t)
+	e.Run(5)
 	paused := func() bool {
 		t.Helper()
 		c := &clusterv1.Cluster{}
-		if !w.has(t, c, "demo-x") {
+		if !e.Has(c, "demo-x") {
 			t.Fatal("there is no Cluster")
 		}
 		return ptr.Deref(c.Spec.Paused, false)
@@ -264,24 +240,17 @@ func TestAPauseReachesTheMachines(t *testing.T) {
 	if paused() {
 		t.Error("paused from the start")
 	}
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hc := e.hc()
 	hc.Spec.PausedUntil = ptr.To[hyperv1.PausedUntil]("true")
-	if err := w.Admin().Update(t.Context(), hc); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 2)
+	e.Update(hc)
+	e.Run(2)
 	if !paused() {
 		t.Error("Cluster API does not know of the pause")
 	}
 	// A pause does not stop the deletion of a node pool, which needs Cluster API.
-	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 5)
-	if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(pool()), &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
+	e.Delete(pool())
+	e.Run(5)
+	if err := e.Admin().Get(t.Context(), client.ObjectKeyFromObject(pool()), &hyperv1.NodePool{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the node pool is still there: %v", err)
 	}
 	if !paused() {
@@ -290,65 +259,57 @@ func TestAPauseReachesTheMachines(t *testing.T) {
 }
 
 func TestMachinesThatCannotBeDeletedAreRecorded(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 10)
-	if !w.has(t, &infrav1.AWSMachine{}, "workers-1") {
+	e := newManagementCluster(t)
+	e.Run(10)
+	if !e.Has(&infrav1.AWSMachine{}, "workers-1") {
 		t.Fatal("there is no machine")
 	}
-	w.stuck = true
-	w.identity(t, metav1.ConditionFalse)
-	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 3)
-	c := w.condition(t, hyperv1.HostedClusterDestroyed)
+	e.stuck = true
+	e.identity(metav1.ConditionFalse)
+	e.Delete(privateCluster())
+	e.Run(3)
+	c := e.Condition(hyperv1.HostedClusterDestroyed)
 	if !strings.Contains(c.Message, "node pools workers") {
 		t.Errorf("the user is told %q", c.Message)
 	}
-	w.clock.Step(orphanAfter)
-	w.run(t, pass, 2)
-	c = w.condition(t, hyperv1.CloudResourcesDestroyed)
+	e.Clock.Step(orphanAfter)
+	e.Run(2)
+	c = e.Condition(hyperv1.CloudResourcesDestroyed)
 	if c.Reason != hyperv1.CloudResourcesCleanupSkippedReason || !strings.Contains(c.Message, "EC2 instance i-1") {
 		t.Errorf("%s: %q", c.Reason, c.Message)
 	}
-	if w.has(t, &infrav1.AWSMachine{}, "workers-1") {
+	if e.Has(&infrav1.AWSMachine{}, "workers-1") {
 		t.Error("the machine is still held")
 	}
 }
 
 // The AWS provider of Cluster API does not delete the AWSMachine of a terminated instance without credentials.
 func TestATerminatedInstanceIsNotRecordedAsLeft(t *testing.T) {
-	w := newTestEnv(t)
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+	e := newManagementCluster(t)
+	e.change(func(hc *hyperv1.HostedCluster) {
 		hc.Annotations = map[string]string{hyperv1.DestroyGracePeriodAnnotation: "24h"}
 	})
-	pass := w.start()
-	w.run(t, pass, 10)
+	e.Restart()
+	e.Run(10)
 	machine := &infrav1.AWSMachine{}
-	if !w.has(t, machine, "workers-1") {
+	if !e.Has(machine, "workers-1") {
 		t.Fatal("there is no machine")
 	}
 	machine.Status.InstanceState = ptr.To(infrav1.InstanceStateTerminated)
-	if err := w.Admin().Update(t.Context(), machine); err != nil {
-		t.Fatal(err)
-	}
-	w.stuck = true
-	w.identity(t, metav1.ConditionFalse)
-	w.remove(t, privateCluster())
-	w.run(t, pass, 3)
-	if !w.has(t, machine, "workers-1") {
+	e.Update(machine)
+	e.stuck = true
+	e.identity(metav1.ConditionFalse)
+	e.Delete(privateCluster())
+	e.Run(3)
+	if !e.Has(machine, "workers-1") {
 		t.Error("the machine is gone before the credentials had a chance to be repaired")
 	}
-	w.clock.Step(orphanAfter)
-	w.run(t, pass, 2)
-	if w.has(t, machine, "workers-1") {
+	e.Clock.Step(orphanAfter)
+	e.Run(2)
+	if e.Has(machine, "workers-1") {
 		t.Error("the machine still exists")
 	}
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hc := e.hc()
 	for _, left := range hc.Status.LeftBehind {
 		if left.ID == "i-1" {
 			t.Errorf("the status lists %+v, which is terminated", left)
@@ -417,26 +378,21 @@ func TestMissingKindsAreReported(t *testing.T) {
 }
 
 func TestADeletedClusterIsCreatedAgainAfterItsMachines(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 10)
+	e := newManagementCluster(t)
+	e.Run(10)
 	for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
-		if err := w.Admin().DeleteAllOf(t.Context(), obj, client.InNamespace(plane)); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.Admin().DeleteAllOf(t.Context(), obj, client.InNamespace(plane)))
 	}
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.DeletingReason, "a user has deleted Cluster demo-x and AWSCluster demo")
-	if !w.has(t, &infrav1.AWSCluster{}, "demo") {
+	e.Run(2)
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.DeletingReason, "a user has deleted Cluster demo-x and AWSCluster demo")
+	if !e.Has(&infrav1.AWSCluster{}, "demo") {
 		t.Fatal("the AWSCluster went before the machine that needs it")
 	}
-	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 4)
+	e.Delete(pool())
+	e.Run(4)
 	c := &clusterv1.Cluster{}
-	if !w.has(t, c, "demo-x") || !c.DeletionTimestamp.IsZero() {
+	if !e.Has(c, "demo-x") || !c.DeletionTimestamp.IsZero() {
 		t.Errorf("it is not made again: %+v", c.ObjectMeta)
 	}
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }

@@ -20,23 +20,20 @@ import (
 )
 
 func TestPoliciesFollowTheManagementCluster(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 2)
-	w.Create(t, &discoveryv1.EndpointSlice{
+	e := newManagementCluster(t)
+	e.Run(2)
+	e.Create(&discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: isolation.ManagementAPI.Namespace, Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: isolation.ManagementAPI.Name}},
 		Endpoints:  []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}},
 		Ports:      []discoveryv1.EndpointPort{{Port: ptr.To[int32](6443)}},
 	})
-	w.Create(t, &corev1.Service{
+	e.Create(&corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: isolation.ManagementAPI.Namespace, Name: isolation.ManagementAPI.Name},
 		Spec:       corev1.ServiceSpec{ClusterIPs: []string{"172.20.0.1"}, Ports: []corev1.ServicePort{{Port: 443}}},
 	})
-	w.run(t, pass, 1)
+	e.Run(1)
 	var list networkingv1.NetworkPolicyList
-	if err := w.Admin().List(t.Context(), &list, client.InNamespace(plane)); err != nil {
-		t.Fatal(err)
-	}
+	e.List(&list, client.InNamespace(plane))
 	pod := networkpolicy.Party{Namespace: plane, Address: netip.MustParseAddr("10.128.0.2")}
 	labelled := pod
 	labelled.Labels = map[string]string{names.ManagementAccessLabel: "true"}
@@ -53,36 +50,33 @@ func TestPoliciesFollowTheManagementCluster(t *testing.T) {
 
 // A policy that an earlier version has opened would stay open.
 func TestPoliciesOfEarlierVersionsAreRemoved(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 1)
-	w.Create(t, &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{
+	e := newManagementCluster(t)
+	e.Run(1)
+	e.Create(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{
 		Namespace: plane, Name: names.Router, Labels: map[string]string{apply.InventoryLabel: names.HypershiftOperator + "." + isolation.PoliciesSet},
 	}})
-	w.run(t, pass, 1)
-	if w.has(t, &networkingv1.NetworkPolicy{}, names.Router) || !w.has(t, &networkingv1.NetworkPolicy{}, "published-ports") {
+	e.Run(1)
+	if e.Has(&networkingv1.NetworkPolicy{}, names.Router) || !e.Has(&networkingv1.NetworkPolicy{}, "published-ports") {
 		t.Error("the namespace has the policies of an earlier version")
 	}
 }
 
 func TestWhetherPoliciesAreEnforcedIsReportedAndChangesNothingElse(t *testing.T) {
-	w := newTestEnv(t)
-	w.run(t, w.start(), 6)
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newManagementCluster(t)
+	e.Run(6)
+	hc := e.hc()
 	if c := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.NetworkPoliciesEnforced); c != nil {
 		t.Errorf("nobody checks it, and the condition is %+v", c)
 	}
-	available := w.condition(t, hyperv1.HostedClusterAvailable)
+	available := e.Condition(hyperv1.HostedClusterAvailable)
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionUnknown, metav1.ConditionTrue, metav1.ConditionFalse} {
-		w.enforced = func() metav1.ConditionStatus { return status }
-		w.run(t, w.start(), 1)
-		if c := w.condition(t, hyperv1.NetworkPoliciesEnforced); c.Status != status || c.Reason == "" {
+		e.enforced = func() metav1.ConditionStatus { return status }
+		e.Restart()
+		e.Run(1)
+		if c := e.Condition(hyperv1.NetworkPoliciesEnforced); c.Status != status || c.Reason == "" {
 			t.Errorf("enforced: %s, and the condition is %+v", status, c)
 		}
-		if c := w.condition(t, hyperv1.HostedClusterAvailable); c.Status != available.Status || c.Reason != available.Reason {
+		if c := e.Condition(hyperv1.HostedClusterAvailable); c.Status != available.Status || c.Reason != available.Reason {
 			t.Errorf("enforced: %s, and Available has become %+v", status, c)
 		}
 	}

@@ -54,21 +54,20 @@ func TestDesiredOperator(t *testing.T) {
 
 // Earlier versions had a Role for each program of each cluster.
 func TestRolesOfEarlierVersionsAreRemoved(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 3)
+	e := newManagementCluster(t)
+	e.Run(3)
 	former := map[string]string{names.ControlPlaneOperator: setOperator, names.ClusterAPI: clusterapi.ControllersSet, names.CAPIProvider: clusterapi.ControllersSet}
 	for program, set := range former {
 		meta := metav1.ObjectMeta{Namespace: plane, Name: program, Labels: map[string]string{apply.InventoryLabel: names.HypershiftOperator + "." + set}}
-		w.Create(t, &rbacv1.Role{ObjectMeta: meta}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: program}})
+		e.Create(&rbacv1.Role{ObjectMeta: meta}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: program}})
 	}
-	w.run(t, pass, 1)
+	e.Run(1)
 	for program := range former {
-		if w.has(t, &rbacv1.Role{}, program) || w.has(t, &rbacv1.RoleBinding{}, program) {
+		if e.Has(&rbacv1.Role{}, program) || e.Has(&rbacv1.RoleBinding{}, program) {
 			t.Errorf("the Role of %s or its binding are still there", program)
 		}
 		binding := &rbacv1.RoleBinding{}
-		if !w.has(t, binding, "hypershift:"+program) || binding.RoleRef.Kind != "ClusterRole" || binding.RoleRef.Name != "hypershift:"+program {
+		if !e.Has(binding, "hypershift:"+program) || binding.RoleRef.Kind != "ClusterRole" || binding.RoleRef.Name != "hypershift:"+program {
 			t.Errorf("%s has no permissions: %+v", program, binding.RoleRef)
 		}
 	}

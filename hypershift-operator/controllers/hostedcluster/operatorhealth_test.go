@@ -1,7 +1,6 @@
 package hostedcluster
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -14,67 +13,61 @@ import (
 
 func TestAnUnavailableOperatorIsReported(t *testing.T) {
 	const words = "the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: Counted: no such image"
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 
-	w.down = "no such image"
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "") // it may be back in a moment
-	w.clock.Step(2 * time.Minute)
-	w.run(t, pass, 1)
+	e.down = "no such image"
+	e.Run(2)
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "") // it may be back in a moment
+	e.Clock.Step(2 * time.Minute)
+	e.Run(1)
 	for _, condition := range []string{hyperv1.InfrastructureReady, hyperv1.ValidAWSIdentityProvider, hyperv1.AWSEndpointAvailable, hyperv1.KubeAPIServerAvailable} {
-		w.want(t, condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, words)
+		e.ExpectCondition(condition, metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, words)
 	}
-	w.want(t, hyperv1.AWSEndpointServiceAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "") // that is not its half
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason, words)
+	e.ExpectCondition(hyperv1.AWSEndpointServiceAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "") // that is not its half
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason, words)
 
-	said := w.Calls.Writes()
-	w.clock.Step(2 * time.Minute)
-	w.run(t, pass, 2)
-	if again := w.Calls.Writes() - said; again > 0 {
+	said := e.Calls.Writes()
+	e.Clock.Step(2 * time.Minute)
+	e.Run(2)
+	if again := e.Calls.Writes() - said; again > 0 {
 		t.Errorf("%d writes about what has been said", again)
 	}
 
-	w.down = ""
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.down = ""
+	e.Run(2)
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }
 
 // While the cluster is not available, an operator that cannot start is reported at once.
 func TestAnUnschedulableOperatorIsReportedAtOnce(t *testing.T) {
-	for name, prepare := range map[string]func(*testEnv, func(context.Context) error){
-		"and that has not said a word yet": func(w *testEnv, pass func(context.Context) error) {
-			w.down = "no pod is ready"
-			w.run(t, pass, 2)
+	for name, prepare := range map[string]func(*managementCluster){
+		"and that has not said a word yet": func(e *managementCluster) {
+			e.down = "no pod is ready"
+			e.Run(2)
 		},
-		"when it is moved before the cluster is available": func(w *testEnv, pass func(context.Context) error) {
-			w.run(t, pass, 4)
-			w.etcdFails(t)
-			w.run(t, pass, 1)
-			w.down = "no pod is ready"
-			w.run(t, pass, 1)
+		"when it is moved before the cluster is available": func(e *managementCluster) {
+			e.Run(4)
+			e.etcdFails()
+			e.Run(1)
+			e.down = "no pod is ready"
+			e.Run(1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			pass := w.start()
-			prepare(w, pass)
+			e := newManagementCluster(t)
+			prepare(e)
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "control-plane-operator-1", Labels: map[string]string{"app": "control-plane-operator"}}}
-			if err := w.Admin().Create(t.Context(), pod); err != nil {
-				t.Fatal(err)
-			}
+			e.Must(e.Admin().Create(t.Context(), pod))
 			for _, lacks := range []string{"memory", "cpu"} {
 				pod.Status.Conditions = []corev1.PodCondition{{
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient " + lacks + ".",
 				}}
-				if err := w.Admin().Status().Update(t.Context(), pod); err != nil {
-					t.Fatal(err)
-				}
-				w.clock.Step(10 * time.Second)
-				w.run(t, pass, 1)
-				w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
+				e.UpdateStatus(pod)
+				e.Clock.Step(10 * time.Second)
+				e.Run(1)
+				e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.ControlPlaneOperatorNotRunningReason,
 					"the control-plane-operator does not run: Deployment clusters-demo/control-plane-operator: no node takes a pod: Insufficient "+lacks)
 			}
 		})
@@ -82,14 +75,12 @@ func TestAnUnschedulableOperatorIsReportedAtOnce(t *testing.T) {
 }
 
 // etcdFails lets the control-plane-operator report a failure of etcd from now on.
-func (w *testEnv) etcdFails(t *testing.T) {
-	t.Helper()
+func (e *managementCluster) etcdFails() {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
-		t.Fatal("there is no control plane")
+	if !e.Has(hcp, "demo") {
+		e.T.Fatal("there is no control plane")
 	}
-	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: "Said", Message: "no quorum"}, w.clock.Now())
-	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: "Said", Message: "no quorum"}, e.Clock.Now())
+	e.UpdateStatus(hcp)
 }

@@ -12,42 +12,35 @@ import (
 )
 
 // holdWorkerGroup records the workers' security group as the control-plane-operator does, and keeps it there.
-func (w *testEnv) holdWorkerGroup(t *testing.T, why string) {
-	t.Helper()
+func (e *managementCluster) holdWorkerGroup(why string) {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.Must(e.Admin().Get(e.T.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp))
 	hcp.Finalizers = append(hcp.Finalizers, hyperv1.ControlPlaneOperatorFinalizer)
-	if err := w.Admin().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.Update(hcp)
 	hcp.Status.Platform = &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: "sg-2"}}
 	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{
 		Type: hyperv1.AWSDefaultSecurityGroupDeleted, Status: metav1.ConditionFalse, Reason: hyperv1.SecurityGroupInUseReason, Message: why,
-	}, w.clock.Now())
-	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	}, e.Clock.Now())
+	e.UpdateStatus(hcp)
 }
 
 // Deletion waits for the workers' security group, reports the reason, and orphans it only when AWS no longer accepts the identity.
 func TestDeletionWaitsForTheSecurityGroupOfTheWorkers(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.holdWorkerGroup(t, "security group sg-2 is still used by somebody")
-	w.remove(t, privateCluster())
-	w.run(t, pass, 8)
-	w.clock.Step(24 * time.Hour)
-	w.run(t, pass, 4)
-	w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for HostedControlPlane demo to be deleted (security group sg-2 is still used by somebody)")
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.holdWorkerGroup("security group sg-2 is still used by somebody")
+	e.Delete(privateCluster())
+	e.Run(8)
+	e.Clock.Step(24 * time.Hour)
+	e.Run(4)
+	e.ExpectCondition(hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for HostedControlPlane demo to be deleted (security group sg-2 is still used by somebody)")
 
-	w.identity(t, metav1.ConditionFalse)
-	w.run(t, pass, 2)
-	w.wantGone(t, false)
-	w.clock.Step(11 * time.Minute)
-	w.run(t, pass, 8)
-	w.wantGone(t, true)
-	w.wantEvent(t, "CloudResourcesLeftBehind", "security group sg-2")
+	e.identity(metav1.ConditionFalse)
+	e.Run(2)
+	e.wantGone(false)
+	e.Clock.Step(11 * time.Minute)
+	e.Run(8)
+	e.wantGone(true)
+	e.wantEvent("CloudResourcesLeftBehind", "security group sg-2")
 }

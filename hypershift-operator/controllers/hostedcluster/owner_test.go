@@ -9,13 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // ownedBy says whether an object of the control plane's namespace has that owner, and whether it has any.
-func (w *testEnv) ownedBy(t *testing.T, obj client.Object, name string, owner metav1.Object) (its, any bool) {
-	t.Helper()
-	if !w.has(t, obj, name) {
-		t.Fatalf("there is no %T %s", obj, name)
+func (e *managementCluster) ownedBy(obj client.Object, name string, owner metav1.Object) (its, any bool) {
+	e.T.Helper()
+	if !e.Has(obj, name) {
+		e.T.Fatalf("there is no %T %s", obj, name)
 	}
 	for _, ref := range obj.GetOwnerReferences() {
 		its = its || ref.UID == owner.GetUID()
@@ -24,23 +25,21 @@ func (w *testEnv) ownedBy(t *testing.T, obj client.Object, name string, owner me
 }
 
 func TestTheClusterOwnsTheObjectsThatClusterAPIExpects(t *testing.T) {
-	w := emptyTestEnv(t)
-	w.Create(t, pullSecret(), privateCluster())
-	pass := w.start()
-	w.run(t, pass, 10)
+	e := newEmptyManagementCluster(t)
+	e.Create(testenv.PullSecret(), privateCluster())
+	e.Restart()
+	e.Run(10)
 	cluster := &clusterv1.Cluster{}
-	if !w.has(t, cluster, "demo-x") {
+	if !e.Has(cluster, "demo-x") {
 		t.Fatal("there is no Cluster")
 	}
-	if _, any := w.ownedBy(t, &hyperv1.HostedControlPlane{}, "demo", cluster); any {
+	if _, any := e.ownedBy(&hyperv1.HostedControlPlane{}, "demo", cluster); any {
 		t.Error("the control plane has an owner although Cluster API does not run")
 	}
-	if err := w.Admin().Create(t.Context(), pool()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 10)
+	e.Must(e.Admin().Create(t.Context(), pool()))
+	e.Run(10)
 	for _, obj := range []client.Object{&hyperv1.HostedControlPlane{}, &infrav1.AWSCluster{}} {
-		if its, _ := w.ownedBy(t, obj, "demo", cluster); !its {
+		if its, _ := e.ownedBy(obj, "demo", cluster); !its {
 			t.Errorf("%T is left for Cluster API to give it an owner", obj)
 		}
 		if metav1.GetControllerOf(obj) != nil {
@@ -51,16 +50,14 @@ func TestTheClusterOwnsTheObjectsThatClusterAPIExpects(t *testing.T) {
 
 // Otherwise each of them would be written a second time, to add the owner.
 func TestANewClusterOwnsItsObjectsFromTheirCreation(t *testing.T) {
-	w := newTestEnv(t)
-	if err := w.start()(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	e := newManagementCluster(t)
+	e.Once()
 	cluster := &clusterv1.Cluster{}
-	if !w.has(t, cluster, "demo-x") {
+	if !e.Has(cluster, "demo-x") {
 		t.Fatal("there is no Cluster")
 	}
 	for _, obj := range []client.Object{&hyperv1.HostedControlPlane{}, &infrav1.AWSCluster{}} {
-		if its, _ := w.ownedBy(t, obj, "demo", cluster); !its {
+		if its, _ := e.ownedBy(obj, "demo", cluster); !its {
 			t.Errorf("%T does not have the owner after one pass", obj)
 		}
 	}
@@ -68,33 +65,26 @@ func TestANewClusterOwnsItsObjectsFromTheirCreation(t *testing.T) {
 
 // Cluster API sets the owner as its own field manager, so that an apply without the field does not remove it.
 func TestADeletedClusterDoesNotDeleteTheControlPlane(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 10)
+	e := newManagementCluster(t)
+	e.Run(10)
 	cluster, hcp := &clusterv1.Cluster{}, &hyperv1.HostedControlPlane{}
-	if !w.has(t, cluster, "demo-x") {
+	if !e.Has(cluster, "demo-x") {
 		t.Fatal("there is no Cluster")
 	}
-	if err := w.Admin().Delete(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 2)
-	if its, _ := w.ownedBy(t, hcp, "demo", cluster); its {
+	e.Delete(cluster)
+	e.Run(2)
+	if its, _ := e.ownedBy(hcp, "demo", cluster); its {
 		t.Error("we leave it with an owner that goes")
 	}
 	hcp.OwnerReferences = []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID}}
-	if err := w.Admin().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Admin().Delete(t.Context(), pool()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 4)
+	e.Update(hcp)
+	e.Delete(pool())
+	e.Run(4)
 	made := &clusterv1.Cluster{}
-	if !w.has(t, made, "demo-x") || made.UID == cluster.UID {
+	if !e.Has(made, "demo-x") || made.UID == cluster.UID {
 		t.Fatalf("it is not made again: %+v", made.ObjectMeta)
 	}
-	if its, _ := w.ownedBy(t, hcp, "demo", cluster); its {
+	if its, _ := e.ownedBy(hcp, "demo", cluster); its {
 		t.Error("the garbage collector would take the control plane along")
 	}
 }

@@ -10,17 +10,16 @@ import (
 )
 
 func TestAnInvalidPauseStopsChanges(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.change(func(hc *hyperv1.HostedCluster) {
 		hc.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("2020-13-45T99:99:99rubbish"))
 		hc.Spec.Release.Image = "example.test/release:2"
 	})
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.ReconciliationActive, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason, `spec.pausedUntil is "2020-13-45T99:99:99rubbish", which cannot be read`)
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionUnknown, hyperv1.ReconciliationInvalidPausedUntilReason, "")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, "ReconciliationActive: ")
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.wantControlPlane(t, notPaused, "example.test/release:1")
+	e.Run(2)
+	e.ExpectCondition(hyperv1.ReconciliationActive, metav1.ConditionFalse, hyperv1.ReconciliationInvalidPausedUntilReason, `spec.pausedUntil is "2020-13-45T99:99:99rubbish", which cannot be read`)
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionUnknown, hyperv1.ReconciliationInvalidPausedUntilReason, "")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, "ReconciliationActive: ")
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wantControlPlane(notPaused, "example.test/release:1")
 }

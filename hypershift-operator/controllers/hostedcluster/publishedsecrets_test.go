@@ -7,52 +7,50 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/publishedsecrets"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // updateControlPlaneStatus lets the control plane have a Secret for the user.
-func (w *testEnv) updateControlPlaneStatus(t *testing.T, edit func(*hyperv1.HostedControlPlaneStatus)) {
-	t.Helper()
+func (e *managementCluster) updateControlPlaneStatus(edit func(*hyperv1.HostedControlPlaneStatus)) {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
-		t.Fatal("there is no control plane")
+	if !e.Has(hcp, "demo") {
+		e.T.Fatal("there is no control plane")
 	}
 	edit(&hcp.Status)
-	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.UpdateStatus(hcp)
 }
 
 func TestTheUserGetsTheKubeconfig(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 2)
-	w.Create(t, secret(plane, "admin-kubeconfig", map[string]string{"value": "one"}), secret(plane, "first-user", map[string]string{"password": "two"}))
-	w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
+	e := newManagementCluster(t)
+	e.Run(2)
+	e.Create(secret(plane, "admin-kubeconfig", map[string]string{"value": "one"}), secret(plane, "first-user", map[string]string{"password": "two"}))
+	e.updateControlPlaneStatus(func(st *hyperv1.HostedControlPlaneStatus) {
 		st.KubeConfig = &hyperv1.KubeconfigSecretRef{Name: "admin-kubeconfig", Key: "value"}
 		st.KubeadminPassword = &corev1.LocalObjectReference{Name: "first-user"}
 	})
-	w.run(t, pass, 1)
-	hc, err := w.get(t.Context())
-	if err != nil || hc.Status.KubeConfig == nil || hc.Status.KubeConfig.Name != "demo-admin-kubeconfig" || hc.Status.KubeadminPassword == nil || hc.Status.CustomKubeconfig != nil {
-		t.Fatalf("the status names %v and %v, error %v", hc.Status.KubeConfig, hc.Status.KubeadminPassword, err)
+	e.Run(1)
+	hc := e.hc()
+	if hc.Status.KubeConfig == nil || hc.Status.KubeConfig.Name != "demo-admin-kubeconfig" || hc.Status.KubeadminPassword == nil || hc.Status.CustomKubeconfig != nil {
+		t.Fatalf("the status names %v and %v", hc.Status.KubeConfig, hc.Status.KubeadminPassword)
 	}
-	mine := &corev1.Secret{}
-	if !w.exists(t, mine, client.ObjectKey{Namespace: "clusters", Name: "demo-admin-kubeconfig"}) || string(mine.Data["kubeconfig"]) != "one" || !metav1.IsControlledBy(mine, hc) {
+	mine := &corev1.Secret{ObjectMeta: testenv.In("clusters", "demo-admin-kubeconfig")}
+	if !e.Exists(mine) || string(mine.Data["kubeconfig"]) != "one" || !metav1.IsControlledBy(mine, hc) {
 		t.Errorf("got %+v", mine)
 	}
-	if !w.exists(t, mine, client.ObjectKey{Namespace: "clusters", Name: "demo-kubeadmin-password"}) || string(mine.Data["password"]) != "two" {
+	mine = &corev1.Secret{ObjectMeta: testenv.In("clusters", "demo-kubeadmin-password")}
+	if !e.Exists(mine) || string(mine.Data["password"]) != "two" {
 		t.Errorf("got %+v", mine)
 	}
-	w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) { st.KubeadminPassword = nil })
-	w.run(t, pass, 1)
-	if hc, err = w.get(t.Context()); err != nil || hc.Status.KubeadminPassword != nil || hc.Status.KubeConfig == nil {
-		t.Errorf("the status names %v and %v, error %v", hc.Status.KubeConfig, hc.Status.KubeadminPassword, err)
+	e.updateControlPlaneStatus(func(st *hyperv1.HostedControlPlaneStatus) { st.KubeadminPassword = nil })
+	e.Run(1)
+	if hc = e.hc(); hc.Status.KubeadminPassword != nil || hc.Status.KubeConfig == nil {
+		t.Errorf("the status names %v and %v", hc.Status.KubeConfig, hc.Status.KubeadminPassword)
 	}
-	if w.exists(t, mine, client.ObjectKey{Namespace: "clusters", Name: "demo-kubeadmin-password"}) {
+	if e.Exists(mine) {
 		t.Error("a password that the control plane does not have any more is still there")
 	}
 }
@@ -81,15 +79,15 @@ func TestPublishedSecretsDoNotCollide(t *testing.T) {
 		"who has not is refused, although it is the older one": {dns: "api.custom.example.com", second: -time.Minute, owner: "clusters/demo", says: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
+			e := newEmptyManagementCluster(t)
 			other := cluster("demo-custom", "2", "", now.Add(tc.second))
-			w.Create(t, cluster("demo", "1", tc.dns, now), other)
+			e.Create(cluster("demo", "1", tc.dns, now), other)
 			if tc.owner != "" {
 				made := secret("clusters", secretName, map[string]string{"kubeconfig": "x"})
 				made.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: tc.owner}
-				w.Create(t, made)
+				e.Create(made)
 			}
-			problems, err := publishedsecrets.Publisher{Client: w.Client(), Reader: w.Client()}.Conflicts(t.Context(), other)
+			problems, err := publishedsecrets.Publisher{Client: e.Client(), Reader: e.Client()}.Conflicts(t.Context(), other)
 			if err != nil || (len(problems) > 0) != tc.says {
 				t.Errorf("problems %v, %v", problems, err)
 			}

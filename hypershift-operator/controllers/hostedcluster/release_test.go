@@ -22,16 +22,14 @@ const (
 )
 
 // rollsOut lets the control plane say how far it is with a release.
-func (w *testEnv) rollsOut(t *testing.T, image, version string, state configv1.UpdateState) {
-	t.Helper()
+func (e *managementCluster) rollsOut(image, version string, state configv1.UpdateState) {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
-		t.Fatal("there is no control plane")
+	if !e.Has(hcp, "demo") {
+		e.T.Fatal("there is no control plane")
 	}
 	hcp.Status.VersionStatus = versionStatus(image, version, state)
-	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.UpdateStatus(hcp)
 }
 
 func versionStatus(image, version string, state configv1.UpdateState) *hyperv1.ClusterVersionStatus {
@@ -55,30 +53,27 @@ func past(versions ...string) []configv1.UpdateHistory {
 }
 
 // wantHistory compares the versions of the cluster's history, as past writes them.
-func (w *testEnv) wantHistory(t *testing.T, want ...string) {
-	t.Helper()
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+func (e *managementCluster) wantHistory(want ...string) {
+	e.T.Helper()
+	hc := e.hc()
 	v, c := hc.Status.Version, hc.Status.ControlPlaneVersion
 	if v == nil || c == nil || len(v.History) != len(want) || len(c.History) != len(want) {
-		t.Fatalf("history is %+v, that of the control plane %+v, want %s", v, c, want)
+		e.T.Fatalf("history is %+v, that of the control plane %+v, want %s", v, c, want)
 	}
 	if v.Desired.Version != v.History[0].Version || v.Desired.Image != v.History[0].Image || c.Desired.Image != v.Desired.Image {
-		t.Errorf("desired is %+v and %+v with history %+v", v.Desired, c.Desired, v.History)
+		e.T.Errorf("desired is %+v and %+v with history %+v", v.Desired, c.Desired, v.History)
 	}
 	for i, h := range past(want...) {
 		if got := v.History[i]; got.Version != h.Version || got.State != h.State || c.History[i].Version != h.Version || c.History[i].State != h.State {
-			t.Errorf("%d: %+v, want %s %s", i, got, h.State, h.Version)
+			e.T.Errorf("%d: %+v, want %s %s", i, got, h.State, h.Version)
 		}
 	}
 }
 
 // choose sets the release; edit may do more.
-func (w *testEnv) choose(t *testing.T, image string, edit ...func(*hyperv1.HostedCluster)) {
-	t.Helper()
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+func (e *managementCluster) choose(image string, edit ...func(*hyperv1.HostedCluster)) {
+	e.T.Helper()
+	e.change(func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Release.Image = image
 		for _, e := range edit {
 			e(hc)
@@ -146,139 +141,124 @@ func TestARejectedReleaseIsReported(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			c.fail(w.releases)
-			pass := w.start()
+			e := newManagementCluster(t)
+			c.fail(e.releases)
+			e.Restart()
 			for range 4 {
 				// A missing answer is retried with back-off; the rest is not retried at once.
-				if err := pass(t.Context()); (err != nil) != release.IsUnreachable(err) {
+				if err := e.Try(); (err != nil) != release.IsUnreachable(err) {
 					t.Fatal(err)
 				}
-				w.clock.Step(20 * time.Second)
+				e.Clock.Step(20 * time.Second)
 			}
-			w.want(t, hyperv1.ValidReleaseImage, c.status, c.reason, c.words)
-			w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, c.reason, hyperv1.ValidReleaseImage+": ")
+			e.ExpectCondition(hyperv1.ValidReleaseImage, c.status, c.reason, c.words)
+			e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, c.reason, hyperv1.ValidReleaseImage+": ")
 			if c.blocked {
-				w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, hyperv1.ValidReleaseImage+": ")
+				e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, hyperv1.ValidReleaseImage+": ")
 			} else {
-				w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, hyperv1.ValidReleaseImage+": ")
+				e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, hyperv1.ValidReleaseImage+": ")
 			}
-			if w.exists(t, &hyperv1.HostedControlPlane{}, w.object("demo")) {
+			if e.Has(&hyperv1.HostedControlPlane{}, "demo") {
 				t.Error("a control plane is made from it")
 			}
-			hc, err := w.get(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			hc := e.hc()
 			if hc.Status.Version != nil {
 				t.Errorf("there is a version: %+v", hc.Status.Version)
 			}
-			if _ = pass(t.Context()); !w.unchanged(t, hc) {
+			if _ = e.Try(); !e.unchanged(hc) {
 				t.Error("the same problem is written again")
 			}
 
-			w.releases.Fail(firstRelease, "", "")
-			w.releases.Put(fakerelease.Kubernetes(firstRelease, "1.35.4"))
-			w.run(t, pass, 5)
-			w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-			w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+			e.releases.Fail(firstRelease, "", "")
+			e.releases.Put(fakerelease.Kubernetes(firstRelease, "1.35.4"))
+			e.Run(5)
+			e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+			e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 		})
 	}
 }
 
-func (w *testEnv) unchanged(t *testing.T, was *hyperv1.HostedCluster) bool {
-	t.Helper()
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+func (e *managementCluster) unchanged(was *hyperv1.HostedCluster) bool {
+	e.T.Helper()
+	hc := e.hc()
 	if diff := cmp.Diff(was, hc, cmpopts.IgnoreUnexported(hyperv1.HostedCluster{})); diff != "" {
-		t.Logf("(-before +after):\n%s", diff)
+		e.T.Logf("(-before +after):\n%s", diff)
 	}
 	return hc.ResourceVersion == was.ResourceVersion
 }
 
 func TestTheControlPlaneRunsTheDigestThatWasChecked(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	if got := w.releaseDigest(t); got != "sha256:1.35.4" {
+	e := newManagementCluster(t)
+	e.Run(4)
+	if got := e.releaseDigest(); got != "sha256:1.35.4" {
 		t.Errorf("the control plane runs digest %q", got)
 	}
 	// The tag moves to an image that does not pass.
-	w.releases.Fail(firstRelease, release.NotSigned, "none of the keys")
-	w.run(t, pass, 2)
-	if got := w.releaseDigest(t); got != "sha256:1.35.4" {
+	e.releases.Fail(firstRelease, release.NotSigned, "none of the keys")
+	e.Run(2)
+	if got := e.releaseDigest(); got != "sha256:1.35.4" {
 		t.Errorf("after the tag has moved the control plane runs digest %q", got)
 	}
-	w.choose(t, nextRelease)
-	w.run(t, pass, 2)
-	if got := w.releaseDigest(t); got != "sha256:1.36.3" {
+	e.choose(nextRelease)
+	e.Run(2)
+	if got := e.releaseDigest(); got != "sha256:1.36.3" {
 		t.Errorf("after the upgrade the control plane runs digest %q", got)
 	}
 }
 
-func (w *testEnv) releaseDigest(t *testing.T) string {
-	t.Helper()
+func (e *managementCluster) releaseDigest() string {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	w.exists(t, hcp, w.object("demo"))
+	e.Has(hcp, "demo")
 	return hcp.Annotations[hyperv1.ReleaseDigestAnnotation]
 }
 
 func TestAnUpgrade(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.wantHistory(t, "~1.35.4")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.35.4 is being rolled out")
-	w.rollsOut(t, firstRelease, "1.35.4", configv1.CompletedUpdate)
-	w.run(t, pass, 1)
-	w.wantHistory(t, "1.35.4")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.wantHistory("~1.35.4")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.35.4 is being rolled out")
+	e.rollsOut(firstRelease, "1.35.4", configv1.CompletedUpdate)
+	e.Run(1)
+	e.wantHistory("1.35.4")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
 
-	w.choose(t, nextRelease)
-	w.run(t, pass, 2)
-	w.wantControlPlane(t, "false", nextRelease)
-	w.wantHistory(t, "~1.36.3", "1.35.4")
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.36.3 is being rolled out")
+	e.choose(nextRelease)
+	e.Run(2)
+	e.wantControlPlane("false", nextRelease)
+	e.wantHistory("~1.36.3", "1.35.4")
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "version 1.36.3 is being rolled out")
 
-	w.rollsOut(t, nextRelease, "1.36.3", configv1.PartialUpdate)
-	w.run(t, pass, 1)
-	w.wantHistory(t, "~1.36.3", "1.35.4")
-	w.rollsOut(t, nextRelease, "1.36.3", configv1.CompletedUpdate)
-	w.run(t, pass, 1)
-	w.wantHistory(t, "1.36.3", "1.35.4")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.rollsOut(nextRelease, "1.36.3", configv1.PartialUpdate)
+	e.Run(1)
+	e.wantHistory("~1.36.3", "1.35.4")
+	e.rollsOut(nextRelease, "1.36.3", configv1.CompletedUpdate)
+	e.Run(1)
+	e.wantHistory("1.36.3", "1.35.4")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
+	hc := e.hc()
 	if hc.Status.PayloadArch != hyperv1.Multi || hc.Status.Version.History[0].CompletionTime == nil {
 		t.Errorf("status is %+v", hc.Status)
 	}
 	// A completed rollout stays completed, whatever is reported about it later.
-	w.rollsOut(t, nextRelease, "1.36.3", configv1.PartialUpdate)
-	w.run(t, pass, 1)
-	w.wantHistory(t, "1.36.3", "1.35.4")
+	e.rollsOut(nextRelease, "1.36.3", configv1.PartialUpdate)
+	e.Run(1)
+	e.wantHistory("1.36.3", "1.35.4")
 }
 
 // running is a cluster with 1.35.4.
-func running(t *testing.T) (w *testEnv, pass func(*testing.T)) {
-	w = newTestEnv(t)
-	reconcile := w.start()
-	w.run(t, reconcile, 4)
-	w.rollsOut(t, firstRelease, "1.35.4", configv1.CompletedUpdate)
-	w.run(t, reconcile, 1)
-	return w, func(t *testing.T) {
+func running(t *testing.T) (e *managementCluster, pass func(*testing.T)) {
+	e = newManagementCluster(t)
+	e.Run(4)
+	e.rollsOut(firstRelease, "1.35.4", configv1.CompletedUpdate)
+	e.Run(1)
+	return e, func(t *testing.T) {
 		t.Helper()
-		if err := reconcile(t.Context()); err != nil && !release.IsUnreachable(err) {
+		if err := e.Try(); err != nil && !release.IsUnreachable(err) {
 			t.Fatal(err)
 		}
-		if err := w.others(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		w.clock.Step(20 * time.Second)
+		e.RunOthers()
 	}
 }
 
@@ -312,85 +292,78 @@ func TestARunningClusterKeepsItsReleaseWhileAnotherIsRejected(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, pass := running(t)
-			c.prepare(w.releases)
-			w.choose(t, wanted, func(hc *hyperv1.HostedCluster) { hc.Spec.Channel = "other" })
+			e, pass := running(t)
+			c.prepare(e.releases)
+			e.choose(wanted, func(hc *hyperv1.HostedCluster) { hc.Spec.Channel = "other" })
 			pass(t)
 			pass(t)
-			w.want(t, hyperv1.ValidReleaseImage, c.gate, c.reason, "")
-			w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-			w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "everything but the release")
-			w.wantStatus(t, hyperv1.HostedClusterProgressing, c.progressing, hyperv1.ValidReleaseImage+": ")
-			w.wantControlPlane(t, "false", firstRelease)
-			w.wantHistory(t, "1.35.4")
+			e.ExpectCondition(hyperv1.ValidReleaseImage, c.gate, c.reason, "")
+			e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+			e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "everything but the release")
+			e.wantStatus(hyperv1.HostedClusterProgressing, c.progressing, hyperv1.ValidReleaseImage+": ")
+			e.wantControlPlane("false", firstRelease)
+			e.wantHistory("1.35.4")
 			// Everything else that the user changes happens.
 			hcp := &hyperv1.HostedControlPlane{}
-			if w.exists(t, hcp, w.object("demo")); hcp.Spec.Channel != "other" {
+			if e.Has(hcp, "demo"); hcp.Spec.Channel != "other" {
 				t.Error("another change was not handed on")
 			}
-			hc, err := w.get(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if pass(t); !w.unchanged(t, hc) {
+			hc := e.hc()
+			if pass(t); !e.unchanged(hc) {
 				t.Error("the same problem is written again")
 			}
 
-			if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
-				t.Fatal(err)
-			}
+			e.Delete(privateCluster())
 			for range 12 {
 				pass(t)
-				if err := w.CollectGarbage(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				e.Must(e.CollectGarbage(t.Context()))
 			}
-			w.wantGone(t, true)
+			e.wantGone(true)
 		})
 	}
 }
 
 func TestAnUnreachableRegistryIsNoProgress(t *testing.T) {
-	w, pass := running(t)
-	w.releases.Fail(firstRelease, release.Unreachable, "no answer in time")
+	e, pass := running(t)
+	e.releases.Fail(firstRelease, release.Unreachable, "no answer in time")
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionUnknown, hyperv1.RegistryUnreachableReason, "")
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
-	w.wantHistory(t, "1.35.4")
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionUnknown, hyperv1.RegistryUnreachableReason, "")
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.AsExpectedReason, "")
+	e.wantHistory("1.35.4")
 }
 
 func TestAForcedUpgradeIsAllowed(t *testing.T) {
 	const older = "example.test/release:0"
-	w, pass := running(t)
-	w.releases.Put(fakerelease.Kubernetes(older, "1.34.1"))
-	w.choose(t, older, annotate(hyperv1.ForceUpgradeToAnnotation, nextRelease))
+	e, pass := running(t)
+	e.releases.Put(fakerelease.Kubernetes(older, "1.34.1"))
+	e.choose(older, annotate(hyperv1.ForceUpgradeToAnnotation, nextRelease))
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedUpgradeReason, "to do it all the same, set annotation hypershift.openshift.io/force-upgrade-to to example.test/release:0")
-	w.choose(t, older, annotate(hyperv1.ForceUpgradeToAnnotation, older))
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.UnsupportedUpgradeReason, "to do it all the same, set annotation hypershift.openshift.io/force-upgrade-to to example.test/release:0")
+	e.choose(older, annotate(hyperv1.ForceUpgradeToAnnotation, older))
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.wantControlPlane(t, "false", older)
-	w.wantHistory(t, "~1.34.1", "1.35.4")
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wantControlPlane("false", older)
+	e.wantHistory("~1.34.1", "1.35.4")
 	// A forced release needs no force any more.
-	w.choose(t, older, func(hc *hyperv1.HostedCluster) { hc.Annotations = nil })
+	e.choose(older, func(hc *hyperv1.HostedCluster) { hc.Annotations = nil })
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }
 
 func TestSkippedChecksAllowAnyVersion(t *testing.T) {
 	const odd = "example.test/release:odd"
-	w, pass := running(t)
-	w.releases.Put(fakerelease.Kubernetes(odd, "1.12.0"))
-	w.choose(t, odd, annotate(hyperv1.SkipReleaseImageValidationAnnotation, "true"))
+	e, pass := running(t)
+	e.releases.Put(fakerelease.Kubernetes(odd, "1.12.0"))
+	e.choose(odd, annotate(hyperv1.SkipReleaseImageValidationAnnotation, "true"))
 	pass(t)
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.wantHistory(t, "~1.12.0", "1.35.4")
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wantHistory("~1.12.0", "1.35.4")
 }
 
 func TestATagThatMovesIsAnotherRelease(t *testing.T) {
-	w, pass := running(t)
-	w.releases.Put(fakerelease.Kubernetes(firstRelease, "1.36.3"))
+	e, pass := running(t)
+	e.releases.Put(fakerelease.Kubernetes(firstRelease, "1.36.3"))
 	pass(t)
-	w.wantHistory(t, "~1.36.3", "1.35.4")
+	e.wantHistory("~1.36.3", "1.35.4")
 }

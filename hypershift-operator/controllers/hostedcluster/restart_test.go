@@ -11,11 +11,10 @@ import (
 )
 
 func TestARestartIsPropagatedOnce(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
+	e := newManagementCluster(t)
 	dates := func() (plan, pods string) {
 		hcp, d := &hyperv1.HostedControlPlane{}, &appsv1.Deployment{}
-		if !w.exists(t, hcp, w.object("demo")) || !w.exists(t, d, w.object(names.ControlPlaneOperator)) {
+		if !e.Has(hcp, "demo") || !e.Has(d, names.ControlPlaneOperator) {
 			t.Fatal("there is no control plane")
 		}
 		if got := d.Spec.Template.Spec.PriorityClassName; got != "hypershift-control-plane" {
@@ -26,19 +25,19 @@ func TestARestartIsPropagatedOnce(t *testing.T) {
 		}
 		return hcp.Annotations[hyperv1.RestartDateAnnotation], d.Spec.Template.Annotations[hyperv1.RestartDateAnnotation]
 	}
-	w.run(t, pass, 2)
+	e.Run(2)
 	if plan, pods := dates(); plan+pods != "" {
 		t.Errorf("restarted at %s%s", plan, pods)
 	}
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+	e.change(func(hc *hyperv1.HostedCluster) {
 		metav1.SetMetaDataAnnotation(&hc.ObjectMeta, hyperv1.RestartDateAnnotation, "monday")
 	})
-	w.run(t, pass, 2)
+	e.Run(2)
 	if plan, pods := dates(); plan != "monday" || pods != "monday" {
 		t.Errorf("got %q and %q", plan, pods)
 	}
-	w.change(t, func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.RestartDateAnnotation) })
-	w.run(t, pass, 2)
+	e.change(func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.RestartDateAnnotation) })
+	e.Run(2)
 	if plan, pods := dates(); plan != "monday" || pods != "monday" {
 		t.Errorf("taking the annotation away restarts again: %q and %q", plan, pods)
 	}

@@ -2,13 +2,13 @@ package hostedcluster
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -19,62 +19,33 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
-// change lets the user edit the cluster.
-func (w *testEnv) change(t *testing.T, edit func(*hyperv1.HostedCluster)) {
-	t.Helper()
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(hc)
-	if err := w.Admin().Update(t.Context(), hc); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// want looks at a condition: its status, its reason, and words of its message.
-func (w *testEnv) want(t *testing.T, condition string, status metav1.ConditionStatus, reason, words string) {
-	t.Helper()
-	c := w.condition(t, condition)
-	if c.Status != status || c.Reason != reason || !strings.Contains(c.Message, words) {
-		t.Errorf("%s is %s/%s %q, want %s/%s %q", condition, c.Status, c.Reason, c.Message, status, reason, words)
-	}
-}
-
-func (w *testEnv) exists(t *testing.T, obj client.Object, key client.ObjectKey) bool {
-	t.Helper()
-	err := w.Admin().Get(t.Context(), key, obj)
-	if client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
-	}
-	return err == nil
-}
-
-func (w *testEnv) object(name string) client.ObjectKey {
-	return client.ObjectKey{Namespace: plane, Name: name}
+func (e *managementCluster) change(change func(*hyperv1.HostedCluster)) {
+	e.T.Helper()
+	testenv.Change(e.Env, privateCluster(), change)
 }
 
 func TestEverythingStartsInOnePass(t *testing.T) {
-	w := newTestEnv(t)
-	w.run(t, w.start(), 1)
+	e := newManagementCluster(t)
+	e.Run(1)
 	for name, obj := range map[string]client.Object{
 		"demo":                         &hyperv1.HostedControlPlane{},
 		names.PullSecret:               &corev1.Secret{},
 		names.ServiceAccountSigningKey: &corev1.Secret{},
 		names.ControlPlaneOperator:     &appsv1.Deployment{},
 	} {
-		if !w.exists(t, obj, w.object(name)) {
+		if !e.Has(obj, name) {
 			t.Errorf("%T %s is not there after one pass", obj, name)
 		}
 	}
-	if _, ok := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); !ok {
+	if _, ok := e.AWS.Object(bucket, "demo-x/"+webidentity.JWKSPath); !ok {
 		t.Error("the documents are not published after one pass")
 	}
-	w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, "waiting for the first report of the control-plane-operator")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "")
+	e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, "waiting for the first report of the control-plane-operator")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "")
 }
 
 func TestIdentifiersAreSetOnce(t *testing.T) {
@@ -88,19 +59,19 @@ func TestIdentifiersAreSetOnce(t *testing.T) {
 		}, "demo-"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
+			e := newEmptyManagementCluster(t)
 			hc := privateCluster()
 			hc.Spec.InfraID = ""
 			tc.edit(hc)
-			w.Create(t, pullSecret(), hc)
-			pass := w.start()
-			w.run(t, pass, 1)
-			first, err := w.get(t.Context())
-			if err != nil || !strings.HasPrefix(first.Spec.InfraID, tc.want) || first.Spec.ClusterID == "" {
-				t.Fatalf("infraID %q, clusterID %q, error %v", first.Spec.InfraID, first.Spec.ClusterID, err)
+			e.Create(testenv.PullSecret(), hc)
+			e.Restart()
+			e.Run(1)
+			first := e.hc()
+			if !strings.HasPrefix(first.Spec.InfraID, tc.want) || first.Spec.ClusterID == "" {
+				t.Fatalf("infraID %q, clusterID %q", first.Spec.InfraID, first.Spec.ClusterID)
 			}
-			w.run(t, pass, 2)
-			if again, _ := w.get(t.Context()); again.Spec.InfraID != first.Spec.InfraID || again.Spec.ClusterID != first.Spec.ClusterID {
+			e.Run(2)
+			if again := e.hc(); again.Spec.InfraID != first.Spec.InfraID || again.Spec.ClusterID != first.Spec.ClusterID {
 				t.Errorf("identifiers changed: %q %q", again.Spec.InfraID, again.Spec.ClusterID)
 			}
 		})
@@ -115,14 +86,15 @@ func TestAnUnknownInfraIDIsNotGenerated(t *testing.T) {
 		"no bucket":                   {"https://documents.s3.us-east-1.amazonaws.com/demo-x", "", "set spec.infraID to what spec.issuerURL ends in"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
-			w.bucket = tc.bucket
+			e := newEmptyManagementCluster(t)
+			e.bucket = tc.bucket
 			hc := privateCluster()
 			hc.Spec.InfraID, hc.Spec.IssuerURL = "", tc.issuer
-			w.Create(t, pullSecret(), hc)
-			w.run(t, w.start(), 2)
-			w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, tc.words)
-			if hc, _ = w.get(t.Context()); hc.Spec.InfraID != "" {
+			e.Create(testenv.PullSecret(), hc)
+			e.Restart()
+			e.Run(2)
+			e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.InvalidConfigurationReason, tc.words)
+			if hc = e.hc(); hc.Spec.InfraID != "" {
 				t.Errorf("infraID %s was set", hc.Spec.InfraID)
 			}
 		})
@@ -130,16 +102,17 @@ func TestAnUnknownInfraIDIsNotGenerated(t *testing.T) {
 }
 
 func TestNothingIsCreatedForAnInvalidConfiguration(t *testing.T) {
-	w := emptyTestEnv(t)
+	e := newEmptyManagementCluster(t)
 	hc := privateCluster()
 	hc.Spec.Platform.AWS = nil
-	w.Create(t, pullSecret(), hc)
-	w.run(t, w.start(), 2)
-	w.want(t, hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "add it")
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "ValidConfiguration: ")
-	w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, "")
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "")
-	if w.exists(t, &corev1.Namespace{}, client.ObjectKey{Name: plane}) {
+	e.Create(testenv.PullSecret(), hc)
+	e.Restart()
+	e.Run(2)
+	e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "add it")
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "ValidConfiguration: ")
+	e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionFalse, hyperv1.BlockedReason, "")
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.PlatformConfigMissingReason, "")
+	if e.Exists(planeNamespace()) {
 		t.Error("a namespace was made")
 	}
 }
@@ -157,17 +130,18 @@ func TestSupport(t *testing.T) {
 		"public without --private-platform is no trouble": {"", hyperv1.Public, metav1.ConditionTrue, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
-			w.region = tc.region
+			e := newEmptyManagementCluster(t)
+			e.region = tc.region
 			hc := privateCluster()
 			hc.Spec.Platform.AWS.EndpointAccess = tc.access
-			w.Create(t, pullSecret(), hc)
-			w.run(t, w.start(), 1)
+			e.Create(testenv.PullSecret(), hc)
+			e.Restart()
+			e.Run(1)
 			reason := hyperv1.AsExpectedReason
 			if tc.status == metav1.ConditionFalse {
 				reason = hyperv1.UnsupportedClusterReason
 			}
-			w.want(t, hyperv1.SupportedHostedCluster, tc.status, reason, tc.words)
+			e.ExpectCondition(hyperv1.SupportedHostedCluster, tc.status, reason, tc.words)
 		})
 	}
 }
@@ -204,7 +178,7 @@ func TestConflictsWithAnOlderCluster(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
+			e := newEmptyManagementCluster(t)
 			first, second := privateCluster(), privateCluster()
 			tc.second(second)
 			switch name {
@@ -215,22 +189,18 @@ func TestConflictsWithAnOlderCluster(t *testing.T) {
 			case "namespace, because of a dot":
 				first.Namespace, first.Name = "a", "b-c"
 			}
-			first.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-time.Hour))
-			second.CreationTimestamp = metav1.NewTime(w.clock.Now())
-			w.Create(t, first, second)
-			pass := w.start()
-			_ = pass(t.Context())
+			first.CreationTimestamp = metav1.NewTime(e.Clock.Now().Add(-time.Hour))
+			second.CreationTimestamp = metav1.NewTime(e.Clock.Now())
+			e.Create(first, second)
+			e.Restart()
+			_ = e.Try()
 			hc := &hyperv1.HostedCluster{}
-			if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(second), hc); err != nil {
-				t.Fatal(err)
-			}
+			e.Must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(second), hc))
 			c := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration)
 			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != tc.reason || !strings.Contains(c.Message, tc.words) {
 				t.Errorf("the second cluster says %+v, want %s %q", c, tc.reason, tc.words)
 			}
-			if err := w.Admin().Get(t.Context(), client.ObjectKeyFromObject(first), hc); err != nil {
-				t.Fatal(err)
-			}
+			e.Must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(first), hc))
 			if !meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.ValidHostedClusterConfiguration) {
 				t.Errorf("the first cluster suffers: %+v", hc.Status.Conditions)
 			}
@@ -239,262 +209,237 @@ func TestConflictsWithAnOlderCluster(t *testing.T) {
 }
 
 func TestAForeignNamespaceIsNeitherUsedNorDeleted(t *testing.T) {
-	w := emptyTestEnv(t)
-	w.Create(t, pullSecret(), privateCluster(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: plane, Labels: map[string]string{"mine": "true"}}})
-	pass := w.start()
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.NamespaceInUseReason, "delete it, or give the HostedCluster another name")
-	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 3)
-	ns := &corev1.Namespace{}
-	if !w.exists(t, ns, client.ObjectKey{Name: plane}) || !ns.DeletionTimestamp.IsZero() || ns.Labels["mine"] != "true" || len(ns.Labels) != 1 {
+	e := newEmptyManagementCluster(t)
+	e.Create(testenv.PullSecret(), privateCluster(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: plane, Labels: map[string]string{"mine": "true"}}})
+	e.Restart()
+	e.Run(2)
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.NamespaceInUseReason, "delete it, or give the HostedCluster another name")
+	e.Delete(privateCluster())
+	e.Run(3)
+	ns := planeNamespace()
+	if !e.Exists(ns) || !ns.DeletionTimestamp.IsZero() || ns.Labels["mine"] != "true" || len(ns.Labels) != 1 {
 		t.Errorf("the namespace was touched: %+v", ns.ObjectMeta)
 	}
-	if _, err := w.get(t.Context()); !apierrors.IsNotFound(err) {
-		t.Errorf("the cluster is still there: %v", err)
+	if e.Exists(privateCluster()) {
+		t.Error("the cluster is still there")
 	}
 }
 
 func TestANamespaceThatIsNotInTheCacheYet(t *testing.T) {
-	w := newTestEnv(t)
-	w.lagging = true
-	pass := w.start()
+	e := newManagementCluster(t)
+	e.lagging = true
+	e.Restart()
 	for range 2 { // the second pass finds the objects of the first one, though not in the cache
-		if err := pass(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.Try())
 	}
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	for _, obj := range []client.Object{privateCluster(), pool()} {
-		if err := w.Admin().Delete(t.Context(), obj); err != nil {
-			t.Fatal(err)
-		}
+		e.Delete(obj)
 	}
-	if err := w.clusterAPI(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	e.Must(e.clusterAPI(t.Context()))
 	for range 2 {
-		if err := pass(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.Try())
 	}
-	if ns := (&corev1.Namespace{}); w.exists(t, ns, client.ObjectKey{Name: plane}) && ns.DeletionTimestamp.IsZero() {
+	if ns := planeNamespace(); e.Exists(ns) && ns.DeletionTimestamp.IsZero() {
 		t.Error("the namespace was forgotten")
 	}
 }
 
 func TestAMissingPullSecretBlocksTheReleaseOnly(t *testing.T) {
-	w := emptyTestEnv(t)
-	w.Create(t, privateCluster())
-	pass := w.start()
-	w.run(t, pass, 3)
-	w.want(t, hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "Secret my-pull-secret, which spec.pullSecret names, does not exist in namespace clusters: create it")
-	w.want(t, hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "my-pull-secret")
-	if w.exists(t, &hyperv1.HostedControlPlane{}, w.object("demo")) {
+	e := newEmptyManagementCluster(t)
+	e.Create(privateCluster())
+	e.Restart()
+	e.Run(3)
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "Secret my-pull-secret, which spec.pullSecret names, does not exist in namespace clusters: create it")
+	e.ExpectCondition(hyperv1.ValidReleaseImage, metav1.ConditionFalse, hyperv1.SecretNotFoundReason, "my-pull-secret")
+	if e.Has(&hyperv1.HostedControlPlane{}, "demo") {
 		t.Error("the control plane was told of a release that nobody has looked into")
 	}
-	if !w.exists(t, &appsv1.Deployment{}, w.object(names.ControlPlaneOperator)) {
+	if !e.Has(&appsv1.Deployment{}, names.ControlPlaneOperator) {
 		t.Error("there is no control-plane-operator")
 	}
-	w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.Create(t, pullSecret())
-	w.run(t, pass, 5)
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.Create(testenv.PullSecret())
+	e.Run(5)
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }
 
 func TestTokenIssuer(t *testing.T) {
 	t.Run("without a bucket", func(t *testing.T) {
-		w := newTestEnv(t)
-		w.bucket = ""
-		w.run(t, w.start(), 2)
-		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "--oidc-storage-provider-s3-bucket-name")
+		e := newManagementCluster(t)
+		e.bucket = ""
+		e.Restart()
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "--oidc-storage-provider-s3-bucket-name")
 	})
 	t.Run("with a bucket that does not exist", func(t *testing.T) {
-		w := emptyTestEnv(t)
+		e := newEmptyManagementCluster(t)
 		hc := privateCluster()
 		hc.Spec.IssuerURL = "https://nowhere.s3.us-east-1.amazonaws.com/demo-x"
-		w.Create(t, pullSecret(), hc)
-		w.bucket = "nowhere"
-		w.run(t, w.start(), 2)
-		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "NoSuchBucket")
+		e.Create(testenv.PullSecret(), hc)
+		e.bucket = "nowhere"
+		e.Restart()
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCStorageMissingReason, "NoSuchBucket")
 	})
 	t.Run("with an issuer in somebody else's bucket", func(t *testing.T) {
-		w := emptyTestEnv(t)
+		e := newEmptyManagementCluster(t)
 		hc := privateCluster()
 		hc.Spec.IssuerURL = "https://theirs.s3.us-east-1.amazonaws.com/demo-x"
-		w.Create(t, pullSecret(), hc)
-		w.run(t, w.start(), 2)
-		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCConfigurationInvalidReason, "https://documents.s3.us-east-1.amazonaws.com/demo-x")
+		e.Create(testenv.PullSecret(), hc)
+		e.Restart()
+		e.Run(2)
+		e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.OIDCConfigurationInvalidReason, "https://documents.s3.us-east-1.amazonaws.com/demo-x")
 	})
 	t.Run("with a web server in front of the bucket", func(t *testing.T) {
-		w := emptyTestEnv(t)
+		e := newEmptyManagementCluster(t)
 		hc := privateCluster()
 		hc.Spec.IssuerURL = "https://oidc.example.com/demo-x"
-		w.Create(t, pullSecret(), hc)
-		w.run(t, w.start(), 4)
-		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "published in bucket documents")
-		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+		e.Create(testenv.PullSecret(), hc)
+		e.Restart()
+		e.Run(4)
+		e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "published in bucket documents")
+		e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	})
 	t.Run("with a bucket that we may not write", func(t *testing.T) {
-		w := newTestEnv(t)
-		w.cloud.Fault(fakeaws.Fault{Service: fakeaws.S3, Kind: fakeaws.Denied, Times: fakeaws.Forever})
-		_ = w.start()(t.Context())
-		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, "AWSAccessDenied", "s3://documents/demo-x")
+		e := newManagementCluster(t)
+		e.AWS.Fault(fakeaws.Fault{Service: fakeaws.S3, Kind: fakeaws.Denied, Times: fakeaws.Forever})
+		_ = e.start()(t.Context())
+		e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, "AWSAccessDenied", "s3://documents/demo-x")
 	})
 	t.Run("documents that somebody spoils are put right", func(t *testing.T) {
-		w := newTestEnv(t)
-		pass := w.start()
-		w.run(t, pass, 3)
-		before, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath)
-		w.cloud.Account(provider).RemoveBucket(bucket)
-		w.cloud.Account(provider).AddBucket(region, bucket)
-		w.clock.Step(2 * time.Hour)
-		w.run(t, pass, 1)
-		if after, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); string(after) != string(before) {
+		e := newManagementCluster(t)
+		e.Run(3)
+		before, _ := e.AWS.Object(bucket, "demo-x/"+webidentity.JWKSPath)
+		e.AWS.Account(provider).RemoveBucket(bucket)
+		e.AWS.Account(provider).AddBucket(region, bucket)
+		e.Clock.Step(2 * time.Hour)
+		e.Run(1)
+		if after, _ := e.AWS.Object(bucket, "demo-x/"+webidentity.JWKSPath); string(after) != string(before) {
 			t.Errorf("got %q, want %q", after, before)
 		}
 	})
 	t.Run("the key is RSA if the user wants it, and stays", func(t *testing.T) {
-		w := emptyTestEnv(t)
+		e := newEmptyManagementCluster(t)
 		hc := privateCluster()
 		hc.Annotations = map[string]string{hyperv1.SigningKeyTypeAnnotation: hyperv1.SigningKeyTypeRSA}
-		w.Create(t, pullSecret(), hc)
-		pass := w.start()
-		w.run(t, pass, 1)
-		keys, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath)
-		discovery, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.DiscoveryPath)
+		e.Create(testenv.PullSecret(), hc)
+		e.Restart()
+		e.Run(1)
+		keys, _ := e.AWS.Object(bucket, "demo-x/"+webidentity.JWKSPath)
+		discovery, _ := e.AWS.Object(bucket, "demo-x/"+webidentity.DiscoveryPath)
 		if !strings.Contains(string(keys), `"kty":"RSA"`) || !strings.Contains(string(discovery), `["RS256"]`) {
 			t.Errorf("published are %s and %s", keys, discovery)
 		}
-		w.change(t, func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.SigningKeyTypeAnnotation) })
-		w.run(t, pass, 2)
-		if after, _ := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); string(after) != string(keys) {
+		e.change(func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.SigningKeyTypeAnnotation) })
+		e.Run(2)
+		if after, _ := e.AWS.Object(bucket, "demo-x/"+webidentity.JWKSPath); string(after) != string(keys) {
 			t.Errorf("got %s, want %s", after, keys)
 		}
 	})
 	t.Run("the user's key is used, and its documents are the user's", func(t *testing.T) {
-		w := emptyTestEnv(t)
+		e := newEmptyManagementCluster(t)
 		private, public, err := webidentity.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e.Must(err)
 		hc := privateCluster()
 		hc.Spec.ServiceAccountSigningKey = &corev1.LocalObjectReference{Name: "my-key"}
-		w.Create(t, pullSecret(), hc, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-key"}, Data: map[string][]byte{"key": private}})
-		w.run(t, w.start(), 4)
+		e.Create(testenv.PullSecret(), hc, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-key"}, Data: map[string][]byte{"key": private}})
+		e.Restart()
+		e.Run(4)
 		secret := &corev1.Secret{}
-		if !w.exists(t, secret, w.object(names.ServiceAccountSigningKey)) || string(secret.Data[names.ServiceAccountPublicKeyFile]) != string(public) {
+		if !e.Has(secret, names.ServiceAccountSigningKey) || string(secret.Data[names.ServiceAccountPublicKeyFile]) != string(public) {
 			t.Error("the user's key is not used")
 		}
-		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the user's to publish")
-		w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-		if _, ok := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); ok {
+		e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionUnknown, hyperv1.StatusUnknownReason, "the user's to publish")
+		e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+		if _, ok := e.AWS.Object(bucket, "demo-x/"+webidentity.JWKSPath); ok {
 			t.Error("documents were published in the user's place")
 		}
 	})
 	t.Run("a key that is none", func(t *testing.T) {
-		w := emptyTestEnv(t)
+		e := newEmptyManagementCluster(t)
 		hc := privateCluster()
 		hc.Spec.ServiceAccountSigningKey = &corev1.LocalObjectReference{Name: "my-key"}
-		w.Create(t, pullSecret(), hc, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-key"}, Data: map[string][]byte{"key": []byte("rubbish")}})
-		w.run(t, w.start(), 1)
-		w.want(t, hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret my-key, which spec.serviceAccountSigningKey names, cannot be used")
+		e.Create(testenv.PullSecret(), hc, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "my-key"}, Data: map[string][]byte{"key": []byte("rubbish")}})
+		e.Restart()
+		e.Run(1)
+		e.ExpectCondition(hyperv1.ValidOIDCConfiguration, metav1.ConditionFalse, hyperv1.InvalidSecretReason, "Secret my-key, which spec.serviceAccountSigningKey names, cannot be used")
 	})
 }
 
 func TestPause(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.change(func(hc *hyperv1.HostedCluster) {
 		hc.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hc.Spec.Release.Image = "example.test/release:2"
 	})
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.ReconciliationActive, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "remove it to go on")
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.wantControlPlane(t, "true", "example.test/release:1")
+	e.Run(2)
+	e.ExpectCondition(hyperv1.ReconciliationActive, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "remove it to go on")
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wantControlPlane("true", "example.test/release:1")
 
-	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.PausedUntil = nil })
-	w.run(t, pass, 1)
-	w.want(t, hyperv1.ReconciliationActive, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.wantControlPlane(t, "false", "example.test/release:2")
+	e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.PausedUntil = nil })
+	e.Run(1)
+	e.ExpectCondition(hyperv1.ReconciliationActive, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wantControlPlane("false", "example.test/release:2")
 }
 
-func (w *testEnv) wantControlPlane(t *testing.T, paused hyperv1.PausedUntil, release string) {
-	t.Helper()
+func (e *managementCluster) wantControlPlane(paused hyperv1.PausedUntil, release string) {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
-		t.Fatal("there is no control plane")
+	if !e.Has(hcp, "demo") {
+		e.T.Fatal("there is no control plane")
 	}
 	if got := ptr.Deref(hcp.Spec.PausedUntil, ""); got != paused || hcp.Spec.ReleaseImage != release {
-		t.Errorf("the control plane has pausedUntil %q and release %q, want %q and %q", got, hcp.Spec.ReleaseImage, paused, release)
+		e.T.Errorf("the control plane has pausedUntil %q and release %q, want %q and %q", got, hcp.Spec.ReleaseImage, paused, release)
 	}
 }
 
 func TestAPauseDoesNotStopTheDeletion(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
-	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t, pass, 10)
-	if _, err := w.get(t.Context()); !apierrors.IsNotFound(err) {
-		t.Errorf("the cluster is still there: %v", err)
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true")) })
+	e.Delete(privateCluster())
+	e.Run(10)
+	if e.Exists(privateCluster()) {
+		t.Error("the cluster is still there")
 	}
 }
 
 func TestDeletionReportsWhatItWaitsFor(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.refused = true
-	if err := w.Admin().Delete(t.Context(), privateCluster()); err != nil {
-		t.Fatal(err)
-	}
-	if err := pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for the machines of node pools workers to be deleted")
-	w.run(t, pass, 2)
-	w.want(t, hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for AWSEndpointServices to be deleted: private-router")
-	w.want(t, hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "private-router")
-	if !w.exists(t, &corev1.Namespace{}, client.ObjectKey{Name: plane}) {
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.refused = true
+	e.Delete(privateCluster())
+	e.Must(e.Try())
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for the machines of node pools workers to be deleted")
+	e.Run(2)
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.DeletingReason, "waiting for AWSEndpointServices to be deleted: private-router")
+	e.ExpectCondition(hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.CloudResourcesRemainingReason, "private-router")
+	if !e.Exists(planeNamespace()) {
 		t.Error("the namespace went before the endpoints")
 	}
-	if _, ok := w.cloud.Object(bucket, "demo-x/"+webidentity.JWKSPath); !ok {
+	if _, ok := e.AWS.Object(bucket, "demo-x/"+webidentity.JWKSPath); !ok {
 		t.Error("the documents went before the endpoints: nobody can delete them any more")
 	}
 }
 
 // identity sets the control-plane-operator's report about its AWS identity from now on.
-func (w *testEnv) identity(t *testing.T, status metav1.ConditionStatus) {
-	t.Helper()
+func (e *managementCluster) identity(status metav1.ConditionStatus) {
+	e.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
-		t.Fatal("there is no control plane")
+	if !e.Has(hcp, "demo") {
+		e.T.Fatal("there is no control plane")
 	}
-	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.ValidAWSIdentityProvider, Status: status, Reason: "Said", Message: "no OIDC provider"}, w.clock.Now())
-	if err := w.Admin().Status().Update(context.Background(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.ValidAWSIdentityProvider, Status: status, Reason: "Said", Message: "no OIDC provider"}, e.Clock.Now())
+	e.Must(e.Admin().Status().Update(context.Background(), hcp))
 }
 
-func (w *testEnv) wantEvent(t *testing.T, reason, words string) {
-	t.Helper()
-	for {
-		select {
-		case e := <-w.events.Events:
-			if strings.Contains(e, reason) && strings.Contains(e, words) {
-				return
-			}
-		default:
-			t.Fatalf("no event %s %q", reason, words)
-		}
+func (e *managementCluster) wantEvent(reason, words string) {
+	e.T.Helper()
+	if !slices.ContainsFunc(e.Events.Drain(), func(event string) bool { return strings.Contains(event, reason) && strings.Contains(event, words) }) {
+		e.T.Fatalf("no event %s %q", reason, words)
 	}
 }
 
@@ -509,72 +454,66 @@ func TestUsersCannotChooseTheImageOfTheOperator(t *testing.T) {
 		"unless this is said to be": {true, "example.test/mine:1", metav1.ConditionTrue, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyTestEnv(t)
-			w.imageOverride = tc.allowed
+			e := newEmptyManagementCluster(t)
+			e.imageOverride = tc.allowed
 			hc := privateCluster()
 			hc.Annotations = map[string]string{hyperv1.ControlPlaneOperatorImageAnnotation: "example.test/mine:1"}
-			w.Create(t, pullSecret(), hc)
-			w.run(t, w.start(), 1)
+			e.Create(testenv.PullSecret(), hc)
+			e.Restart()
+			e.Run(1)
 			d := &appsv1.Deployment{}
-			if !w.exists(t, d, w.object(names.ControlPlaneOperator)) || d.Spec.Template.Spec.Containers[0].Image != tc.image {
+			if !e.Has(d, names.ControlPlaneOperator) || d.Spec.Template.Spec.Containers[0].Image != tc.image {
 				t.Errorf("got %+v, want image %s", d.Spec.Template.Spec.Containers, tc.image)
 			}
-			w.wantStatus(t, hyperv1.SupportedFields, tc.fields, tc.words)
+			e.wantStatus(hyperv1.SupportedFields, tc.fields, tc.words)
 		})
 	}
 }
 
-func (w *testEnv) wantStatus(t *testing.T, condition string, status metav1.ConditionStatus, words string) {
-	t.Helper()
-	w.want(t, condition, status, w.condition(t, condition).Reason, words)
+func (e *managementCluster) wantStatus(condition string, status metav1.ConditionStatus, words string) {
+	e.T.Helper()
+	e.ExpectCondition(condition, status, e.Condition(condition).Reason, words)
 }
 
 // An edit is no outage. Reports of the control-plane-operator from before it do not count for Ready and Progressing.
 func TestAnEditThatIsNotObservedIsNoOutage(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.wantStatus(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
-	w.change(t, func(hc *hyperv1.HostedCluster) {
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.wantStatus(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
+	e.change(func(hc *hyperv1.HostedCluster) {
 		hc.Spec.Release.Image = "example.test/release:2"
 		hc.Generation = 2 // as an API server counts
 	})
 	unseen := func(when string) {
 		t.Helper()
-		if c := w.condition(t, hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue || c.ObservedGeneration == 2 {
+		if c := e.Condition(hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue || c.ObservedGeneration == 2 {
 			t.Errorf("%s: %+v", when, c)
 		}
-		w.wantStatus(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
-		w.want(t, hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "has not been observed yet")
-		w.want(t, hyperv1.HostedClusterReady, metav1.ConditionFalse, hyperv1.ProgressingReason, "has not been observed yet")
+		e.wantStatus(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
+		e.ExpectCondition(hyperv1.HostedClusterProgressing, metav1.ConditionTrue, hyperv1.ProgressingReason, "has not been observed yet")
+		e.ExpectCondition(hyperv1.HostedClusterReady, metav1.ConditionFalse, hyperv1.ProgressingReason, "has not been observed yet")
 	}
 	once := func() {
 		t.Helper()
-		if err := pass(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.Try())
 	}
 	once()
 	unseen("while the change is handed on")
 	hcp := &hyperv1.HostedControlPlane{}
-	if !w.exists(t, hcp, w.object("demo")) {
+	if !e.Has(hcp, "demo") {
 		t.Fatal("there is no control plane")
 	}
 	hcp.Generation = 2
-	if err := w.Admin().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.Update(hcp)
 	once()
 	unseen("before the control-plane-operator has looked")
 	for i := range hcp.Status.Conditions {
 		hcp.Status.Conditions[i].ObservedGeneration = 2
 	}
-	if err := w.Admin().Status().Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+	e.UpdateStatus(hcp)
 	once()
-	if c := w.condition(t, hyperv1.InfrastructureReady); c.ObservedGeneration != 2 {
+	if c := e.Condition(hyperv1.InfrastructureReady); c.ObservedGeneration != 2 {
 		t.Errorf("afterwards: %+v", c)
 	}
-	w.wantStatus(t, hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
+	e.wantStatus(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, "")
 }

@@ -30,23 +30,19 @@ func steady(condition string) metav1.ConditionStatus {
 // TestSteadyState is the table of all conditions of a private cluster that is
 // well: no condition is missing, and no condition reports an unknown fact.
 func TestSteadyState(t *testing.T) {
-	w := newTestEnv(t)
-	pass := w.start()
-	w.run(t, pass, 4)
-	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Generation = 2 }) // as an API server counts
-	w.updateControlPlaneStatus(t, func(st *hyperv1.HostedControlPlaneStatus) {
+	e := newManagementCluster(t)
+	e.Run(4)
+	e.change(func(hc *hyperv1.HostedCluster) { hc.Generation = 2 }) // as an API server counts
+	e.updateControlPlaneStatus(func(st *hyperv1.HostedControlPlaneStatus) {
 		st.VersionStatus = versionStatus(firstRelease, "1.35.4", configv1.CompletedUpdate)
 		for _, condition := range clusterconditions.Mirrored() {
 			if !slices.Contains(doNotApply, condition) {
-				reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: condition, Status: steady(condition), Message: reconcile.AllIsWell}, w.clock.Now())
+				reconcile.SetCondition(&st.Conditions, metav1.Condition{Type: condition, Status: steady(condition), Message: reconcile.AllIsWell}, e.Clock.Now())
 			}
 		}
 	})
-	w.run(t, pass, 2)
-	hc, err := w.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.Run(2)
+	hc := e.hc()
 	absent := append(slices.Clone(doNotApply), hyperv1.UnmanagedEtcdAvailable, hyperv1.NetworkPoliciesEnforced, hyperv1.HostedClusterStalled)
 	for condition := range clusterconditions.Healthy() {
 		c := meta.FindStatusCondition(hc.Status.Conditions, condition)

@@ -12,12 +12,12 @@ import (
 )
 
 func TestTheControlPlaneOperatorTrustsTheUsersAuthorities(t *testing.T) {
-	w := richTestEnv(t)
-	pass := w.start()
+	e := richTestEnv(t)
+	e.Restart()
 	pods := func() (trust string, mounted bool) {
 		t.Helper()
 		d := &appsv1.Deployment{}
-		if !w.exists(t, d, w.object(names.ControlPlaneOperator)) {
+		if !e.Has(d, names.ControlPlaneOperator) {
 			t.Fatal("there is no control-plane-operator")
 		}
 		pod := d.Spec.Template
@@ -25,28 +25,28 @@ func TestTheControlPlaneOperatorTrustsTheUsersAuthorities(t *testing.T) {
 			return v.ConfigMap != nil && v.ConfigMap.Name == names.UserCABundle
 		})
 	}
-	w.run(t, pass, 1)
+	e.Run(1)
 	first, mounted := pods()
 	if first == "" || !mounted {
 		t.Fatalf("the first pods have %q, mounted: %v", first, mounted)
 	}
-	w.run(t, pass, 2)
+	e.Run(2)
 	if again, _ := pods(); again != first {
 		t.Error("the pods are replaced although nothing has changed")
 	}
-	w.put(t, bundle("my-bundle", someBundle()+someBundle()))
-	w.run(t, pass, 1)
+	e.Put(bundle("my-bundle", someBundle()+someBundle()))
+	e.Run(1)
 	second, _ := pods()
 	if second == first {
 		t.Error("the pods do not take up another bundle")
 	}
-	w.put(t, bundle("my-bundle", "nothing"))
-	w.run(t, pass, 1)
+	e.Put(bundle("my-bundle", "nothing"))
+	e.Run(1)
 	if broken, mounted := pods(); broken != second || !mounted {
 		t.Error("a bundle that cannot be used takes the place of one that can")
 	}
-	w.change(t, func(hc *hyperv1.HostedCluster) { hc.Spec.AdditionalTrustBundle = nil })
-	w.run(t, pass, 2)
+	e.change(func(hc *hyperv1.HostedCluster) { hc.Spec.AdditionalTrustBundle = nil })
+	e.Run(2)
 	if none, mounted := pods(); none != "" || mounted {
 		t.Errorf("without one the pods have %q, mounted: %v", none, mounted)
 	}

@@ -32,10 +32,11 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/portforward"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 func TestKubeconfigsAreForTheUserAndExpire(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	for i, c := range []struct {
 		user        string
 		subresource accessv1alpha1.Subresource
@@ -51,7 +52,7 @@ func TestKubeconfigsAreForTheUserAndExpire(t *testing.T) {
 			t.Fatalf("%s asks for %s: %d %s", c.user, c.subresource, code, text)
 		}
 		config, err := clientcmd.Load(answer.Status.Kubeconfig)
-		e.must(err)
+		e.Must(err)
 		certificate := certificateOf(t, pki.CertificateIn(answer.Status.Kubeconfig)["tls.crt"])
 		cluster := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
 		if cluster.Server != "https://api.demo.example.com:6443" || !bytes.Equal(cluster.CertificateAuthorityData, e.proxies.Trust()) {
@@ -85,7 +86,7 @@ func certificateOf(t *testing.T, text []byte) *x509.Certificate {
 }
 
 func TestUsersGetOnlyWhatTheirNamespaceGrants(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	for name, c := range map[string]struct {
 		user, namespace, cluster string
 		subresource              accessv1alpha1.Subresource
@@ -110,7 +111,7 @@ func TestUsersGetOnlyWhatTheirNamespaceGrants(t *testing.T) {
 
 // Whoever reaches the port of the operator could otherwise name any user.
 func TestOnlyTheFrontProxyNamesUsers(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	path := accessv1alpha1.Path("team-a", "demo", accessv1alpha1.AdminKubeconfig)
 	for name, transport := range map[string]http.RoundTripper{
 		"a client without a certificate":                e.front(nil, ""),
@@ -138,7 +139,7 @@ func TestOnlyTheFrontProxyNamesUsers(t *testing.T) {
 }
 
 func TestGroupsAndExtraOfTheUserAreReviewed(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	header := http.Header{"X-Remote-Group": {"team-a-admins", "system:authenticated"}, "X-Remote-Extra-Example.com%2fscopes": {"a", "b"}}
 	code, text := e.call(e.front(e.proxies, "front-proxy-client"), "carol", http.MethodPost, accessv1alpha1.Path("team-a", "demo", accessv1alpha1.AdminKubeconfig), "", header)
 	if code != http.StatusCreated {
@@ -151,7 +152,7 @@ func TestGroupsAndExtraOfTheUserAreReviewed(t *testing.T) {
 }
 
 func TestInvalidRequestsNameTheCorrection(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	for body, want := range map[string]string{
 		`{"spec":{"expirationSeconds":599}}`:   "spec.expirationSeconds is 599: use a value from 600 to 86400",
 		`{"spec":{"expirationSeconds":86401}}`: "use a value from 600 to 86400",
@@ -166,8 +167,8 @@ func TestInvalidRequestsNameTheCorrection(t *testing.T) {
 }
 
 func TestClusterWithoutAKubeconfigIsUnavailable(t *testing.T) {
-	e := newEnvironment(t)
-	e.must(e.Client.Create(t.Context(), &hyperv1.HostedCluster{ObjectMeta: metaOf("team-a", "new")}))
+	e := newAggregatedServer(t)
+	e.Create(&hyperv1.HostedCluster{ObjectMeta: testenv.In("team-a", "new")})
 	if code, _, text := e.request("alice", "team-a", "new", accessv1alpha1.AdminKubeconfig, ""); code != http.StatusServiceUnavailable || !strings.Contains(text, "no kubeconfig yet") {
 		t.Errorf("%d %s", code, text)
 	}
@@ -177,10 +178,10 @@ func TestClusterWithoutAKubeconfigIsUnavailable(t *testing.T) {
 }
 
 func TestTunnelsForwardAndAreLimited(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	for i := range 3 {
 		conn, err := e.tunnel("bob", e.clusters[0])
-		e.must(err)
+		e.Must(err)
 		sent := bytes.Repeat(fmt.Appendf(nil, "tunnel %d ", i), 100_000)
 		go func() { _, _ = conn.Write(sent) }()
 		got := make([]byte, len(sent))
@@ -194,7 +195,7 @@ func TestTunnelsForwardAndAreLimited(t *testing.T) {
 	}
 	for range maxTunnelsOfCluster {
 		conn, err := e.tunnel("alice", e.clusters[0])
-		e.must(err)
+		e.Must(err)
 		defer conn.Close()
 	}
 	if _, err := e.tunnel("alice", e.clusters[0]); err == nil || !strings.Contains(err.Error(), "too many tunnels") {
@@ -209,11 +210,11 @@ func TestTunnelsForwardAndAreLimited(t *testing.T) {
 
 // A rotation of the front proxy's authority takes effect without a restart, and an error keeps the rules.
 func TestFrontProxyRulesFollowTheConfigMap(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	former, next := e.front(e.proxies, "front-proxy-client"), e.signer("front-proxy-ca-2")
 	config := e.config()
 	config.Data["requestheader-client-ca-file"] = "nothing"
-	e.must(e.Client.Update(t.Context(), config))
+	e.Update(config)
 	if err := e.proxy.load(t.Context(), e.Reader); err == nil {
 		t.Error("a bundle without certificates is accepted")
 	}
@@ -222,8 +223,8 @@ func TestFrontProxyRulesFollowTheConfigMap(t *testing.T) {
 		t.Errorf("after an error: %d %s", code, text)
 	}
 	config.Data["requestheader-client-ca-file"] = string(next.Trust())
-	e.must(e.Client.Update(t.Context(), config))
-	e.must(e.proxy.load(t.Context(), e.Reader))
+	e.Update(config)
+	e.Must(e.proxy.load(t.Context(), e.Reader))
 	if code, _ := e.call(former, "alice", http.MethodGet, path, "", nil); code != http.StatusUnauthorized {
 		t.Errorf("the former authority: %d", code)
 	}
@@ -234,20 +235,20 @@ func TestFrontProxyRulesFollowTheConfigMap(t *testing.T) {
 
 // An administrator or a tool may replace the APIService.
 func TestTheAuthorityIsPublishedAgain(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	first := e.announced()
 	if first == "" {
 		t.Fatal("the APIService has no authority")
 	}
 	e.announce("")
-	e.must(e.certificate.ensure(t.Context()))
+	e.Must(e.certificate.ensure(t.Context()))
 	if again := e.announced(); again != first {
 		t.Errorf("the APIService has %q", again)
 	}
 }
 
 // tunnel dials as the command line does, through an API server that is the front proxy.
-func (e *environment) tunnel(user string, hc client.ObjectKey) (interface {
+func (e *aggregatedServer) tunnel(user string, hc client.ObjectKey) (interface {
 	io.ReadWriteCloser
 }, error,
 ) {
@@ -259,7 +260,7 @@ func (e *environment) tunnel(user string, hc client.ObjectKey) (interface {
 			return next.RoundTrip(r)
 		})
 	})
-	return portforward.DialPath(e.t.Context(), config, accessv1alpha1.Path(hc.Namespace, hc.Name, accessv1alpha1.Tunnel), apiPort)
+	return portforward.DialPath(e.T.Context(), config, accessv1alpha1.Path(hc.Namespace, hc.Name, accessv1alpha1.Tunnel), apiPort)
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -268,14 +269,14 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // A client that begins a body and stays silent must not keep a goroutine and a connection.
 func TestSilentBodyIsGivenUp(t *testing.T) {
-	e := newEnvironment(t)
+	e := newAggregatedServer(t)
 	silent, writer := io.Pipe()
 	defer func() { _ = writer.Close() }() // never fails
 	ctx, cancel := context.WithTimeout(t.Context(), 4*bodyTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
 		strings.Replace(e.server.URL, "http://", "https://", 1)+accessv1alpha1.Path("team-a", "demo", accessv1alpha1.AdminKubeconfig), silent)
-	e.must(err)
+	e.Must(err)
 	r.ContentLength = 100
 	r.Header.Set("X-Remote-User", "alice")
 	response, err := e.front(e.proxies, "front-proxy-client").RoundTrip(r)
@@ -324,8 +325,8 @@ func TestAnAPIServerStoresAnEventForEachKubeconfig(t *testing.T) {
 }
 
 func TestAKubeconfigThatCannotBeRecordedIsNotIssued(t *testing.T) {
-	e := newEnvironment(t)
-	e.Client = interceptor.NewClient(e.Client.(client.WithWatch), interceptor.Funcs{
+	e := newAggregatedServer(t)
+	e.Server.Client = interceptor.NewClient(e.Admin().(client.WithWatch), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if _, event := obj.(*eventsv1.Event); event {
 				return apierrors.NewForbidden(eventsv1.Resource("events"), "", errors.New("refused"))

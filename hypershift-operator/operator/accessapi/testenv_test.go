@@ -19,19 +19,18 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	accessv1alpha1 "github.com/hosted-control-planes/hypershift/api/access/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // reviewer is the authorizer of the management cluster: alice may do everything in team-a, and bob may view there.
@@ -50,10 +49,10 @@ func (r *reviewer) Create(_ context.Context, review *authorizationv1.SubjectAcce
 	return review, nil
 }
 
-// environment is a server with the clusters team-a/demo and team-b/other. An API server with a front proxy certificate calls it.
-type environment struct {
+// aggregatedServer is a Server with the clusters team-a/demo and team-b/other. An API server with a front proxy certificate calls it.
+type aggregatedServer struct {
 	*Server
-	t        *testing.T
+	*testenv.Env
 	server   *httptest.Server
 	reviews  *reviewer
 	api      net.Listener // the hosted API server of every cluster: it echoes
@@ -62,36 +61,32 @@ type environment struct {
 	clusters []client.ObjectKey
 }
 
-func newEnvironment(t *testing.T) *environment {
+var scheme = testenv.Scheme(kubescheme.AddToScheme)
+
+func newAggregatedServer(t testing.TB) *aggregatedServer {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{kubescheme.AddToScheme, hyperv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e := &environment{
-		t: t, reviews: &reviewer{}, clients: map[client.ObjectKey]*pki.Signer{},
+	e := &aggregatedServer{
+		Env: testenv.New(t, testenv.WithScheme(scheme)), reviews: &reviewer{}, clients: map[client.ObjectKey]*pki.Signer{},
 		clusters: []client.ObjectKey{{Namespace: "team-a", Name: "demo"}, {Namespace: "team-b", Name: "other"}},
 	}
 	e.proxies = e.signer("front-proxy-ca")
 	announced := &unstructured.Unstructured{}
 	announced.SetGroupVersionKind(apiService)
 	announced.SetName(apiServiceName)
-	objects := []client.Object{announced, &corev1.ConfigMap{
+	e.Create(announced, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: frontProxyConfig.Namespace, Name: frontProxyConfig.Name},
 		Data: map[string]string{
 			"requestheader-client-ca-file": string(e.proxies.Trust()), "requestheader-allowed-names": `["front-proxy-client"]`,
 			"requestheader-username-headers": `["X-Remote-User"]`, "requestheader-group-headers": `["X-Remote-Group"]`, "requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
 		},
-	}}
+	})
 	for _, key := range e.clusters {
-		objects = append(objects, e.cluster(key)...)
+		e.Create(e.cluster(key)...)
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	c := e.Admin()
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	e.must(err)
+	e.Must(err)
 	e.api = listener
 	t.Cleanup(func() { listener.Close() })
 	go func() {
@@ -112,8 +107,8 @@ func newEnvironment(t *testing.T) *environment {
 			return (&net.Dialer{}).DialContext(ctx, network, listener.Addr().String())
 		},
 	})
-	e.must(e.proxy.load(t.Context(), c))
-	e.must(e.certificate.ensure(t.Context()))
+	e.Must(e.proxy.load(t.Context(), c))
+	e.Must(e.certificate.ensure(t.Context()))
 	e.server = httptest.NewUnstartedServer(e.handler())
 	e.server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: e.certificate.get, ClientAuth: tls.RequestClientCert, NextProtos: []string{"http/1.1"}}
 	// StartTLS would add a certificate of its own, which goes before GetCertificate.
@@ -123,33 +118,27 @@ func newEnvironment(t *testing.T) *environment {
 	return e
 }
 
-func (e *environment) must(err error) {
-	e.t.Helper()
-	if err != nil {
-		e.t.Fatal(err)
-	}
-}
-
-func (e *environment) signer(name string) *pki.Signer {
-	e.t.Helper()
+func (e *aggregatedServer) signer(name string) *pki.Signer {
+	e.T.Helper()
 	signer, err := pki.NewSigner(name, "", time.Now())
-	e.must(err)
+	e.Must(err)
 	return signer
 }
 
 // cluster returns a HostedCluster and the objects of its control plane.
-func (e *environment) cluster(key client.ObjectKey) []client.Object {
-	e.t.Helper()
+func (e *aggregatedServer) cluster(key client.ObjectKey) []client.Object {
+	e.T.Helper()
 	signer := e.signer(names.ClientSigner)
 	e.clients[key] = signer
 	data, err := signer.Data()
-	e.must(err)
+	e.Must(err)
 	admin, err := signer.Current.Issue(pki.Request{User: names.AdminUser, Groups: []string{names.AdminGroup}, Usage: pki.Client}, pki.DefaultTerms, time.Now())
-	e.must(err)
+	e.Must(err)
 	kubeconfig, err := pki.Kubeconfig("https://api."+key.Name+".example.com:6443", e.proxies.Trust(), admin)
-	e.must(err)
-	in := metav1.ObjectMeta{Namespace: names.ControlPlaneNamespace(key.Namespace, key.Name)}
-	named := func(name string) metav1.ObjectMeta { m := in; m.Name = name; return m }
+	e.Must(err)
+	named := func(name string) metav1.ObjectMeta {
+		return testenv.In(names.ControlPlaneNamespace(key.Namespace, key.Name), name)
+	}
 	return []client.Object{
 		&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: types.UID("uid-" + key.Name)}},
 		&corev1.Secret{ObjectMeta: named(names.ClientSigner), Data: data},
@@ -159,31 +148,31 @@ func (e *environment) cluster(key client.ObjectKey) []client.Object {
 }
 
 // front returns the transport of the API server: a certificate of this signer and name. Without a signer, it has none.
-func (e *environment) front(signer *pki.Signer, name string) *http.Transport {
-	e.t.Helper()
-	data, err := e.certificate.issuer.Ensure(e.t.Context())
-	e.must(err)
+func (e *aggregatedServer) front(signer *pki.Signer, name string) *http.Transport {
+	e.T.Helper()
+	data, err := e.certificate.issuer.Ensure(e.T.Context())
+	e.Must(err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(data[pki.TrustKey])
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: ServiceName + ".hypershift.svc"}
 	if signer != nil {
 		leaf, err := signer.Current.Issue(pki.Request{User: name, Usage: pki.Client}, pki.DefaultTerms, time.Now())
-		e.must(err)
+		e.Must(err)
 		pair, err := tls.X509KeyPair(leaf.CertPEM, leaf.KeyPEM)
-		e.must(err)
+		e.Must(err)
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport := &http.Transport{TLSClientConfig: config}
-	e.t.Cleanup(transport.CloseIdleConnections)
+	e.T.Cleanup(transport.CloseIdleConnections)
 	return transport
 }
 
 // call makes a request as the API server does for a user.
-func (e *environment) call(transport http.RoundTripper, user, method, path, body string, header http.Header) (int, []byte) {
-	e.t.Helper()
+func (e *aggregatedServer) call(transport http.RoundTripper, user, method, path, body string, header http.Header) (int, []byte) {
+	e.T.Helper()
 	// The URL of the test server contains an address, and the certificate a name.
-	r, err := http.NewRequestWithContext(e.t.Context(), method, strings.Replace(e.server.URL, "http://", "https://", 1)+path, strings.NewReader(body))
-	e.must(err)
+	r, err := http.NewRequestWithContext(e.T.Context(), method, strings.Replace(e.server.URL, "http://", "https://", 1)+path, strings.NewReader(body))
+	e.Must(err)
 	r.Header = header.Clone()
 	if r.Header == nil {
 		r.Header = http.Header{}
@@ -192,74 +181,67 @@ func (e *environment) call(transport http.RoundTripper, user, method, path, body
 		r.Header.Set("X-Remote-User", user)
 	}
 	response, err := transport.RoundTrip(r)
-	e.must(err)
+	e.Must(err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	e.must(err)
+	e.Must(err)
 	return response.StatusCode, text
 }
 
 // request requests a kubeconfig.
-func (e *environment) request(user, namespace, name string, subresource accessv1alpha1.Subresource, body string) (int, *accessv1alpha1.KubeconfigRequest, string) {
-	e.t.Helper()
+func (e *aggregatedServer) request(user, namespace, name string, subresource accessv1alpha1.Subresource, body string) (int, *accessv1alpha1.KubeconfigRequest, string) {
+	e.T.Helper()
 	code, text := e.call(e.front(e.proxies, "front-proxy-client"), user, http.MethodPost, accessv1alpha1.Path(namespace, name, subresource), body, nil)
 	answer := &accessv1alpha1.KubeconfigRequest{}
 	if code == http.StatusCreated { // otherwise it is a Status
-		e.must(json.Unmarshal(text, answer))
+		e.Must(json.Unmarshal(text, answer))
 	}
 	return code, answer, string(text)
 }
 
 // tls are the settings of a client that is the front proxy.
-func (e *environment) tls() rest.TLSClientConfig {
-	e.t.Helper()
-	data, err := e.certificate.issuer.Ensure(e.t.Context())
-	e.must(err)
+func (e *aggregatedServer) tls() rest.TLSClientConfig {
+	e.T.Helper()
+	data, err := e.certificate.issuer.Ensure(e.T.Context())
+	e.Must(err)
 	leaf, err := e.proxies.Current.Issue(pki.Request{User: "front-proxy-client", Usage: pki.Client}, pki.DefaultTerms, time.Now())
-	e.must(err)
+	e.Must(err)
 	return rest.TLSClientConfig{CAData: data[pki.TrustKey], CertData: leaf.CertPEM, KeyData: leaf.KeyPEM, ServerName: ServiceName + ".hypershift.svc"}
 }
 
-func metaOf(namespace, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: namespace, Name: name}
-}
-
 // config reads the ConfigMap of the front proxy.
-func (e *environment) config() *corev1.ConfigMap {
-	e.t.Helper()
-	config := &corev1.ConfigMap{}
-	e.must(e.Reader.Get(e.t.Context(), frontProxyConfig, config))
-	return config
+func (e *aggregatedServer) config() *corev1.ConfigMap {
+	return testenv.Read(e.Env, &corev1.ConfigMap{ObjectMeta: testenv.In(frontProxyConfig.Namespace, frontProxyConfig.Name)})
 }
 
-func (e *environment) apiService() *unstructured.Unstructured {
-	e.t.Helper()
+func (e *aggregatedServer) apiService() *unstructured.Unstructured {
+	e.T.Helper()
 	service := &unstructured.Unstructured{}
 	service.SetGroupVersionKind(apiService)
-	e.must(e.Reader.Get(e.t.Context(), client.ObjectKey{Name: apiServiceName}, service))
+	service.SetName(apiServiceName)
+	e.Get(service)
 	return service
 }
 
 // announced is the authority in the APIService.
-func (e *environment) announced() string {
-	e.t.Helper()
+func (e *aggregatedServer) announced() string {
+	e.T.Helper()
 	authority, _, err := unstructured.NestedString(e.apiService().Object, "spec", "caBundle")
-	e.must(err)
+	e.Must(err)
 	return authority
 }
 
-func (e *environment) announce(authority string) {
-	e.t.Helper()
+func (e *aggregatedServer) announce(authority string) {
+	e.T.Helper()
 	service := e.apiService()
-	e.must(unstructured.SetNestedField(service.Object, authority, "spec", "caBundle"))
-	e.must(e.Client.Update(e.t.Context(), service))
+	e.Must(unstructured.SetNestedField(service.Object, authority, "spec", "caBundle"))
+	e.Update(service)
 }
 
 // recorded returns the events of a namespace, the oldest first.
-func (e *environment) recorded(namespace string) []eventsv1.Event {
-	e.t.Helper()
-	list := &eventsv1.EventList{}
-	e.must(e.Client.List(e.t.Context(), list, client.InNamespace(namespace)))
+func (e *aggregatedServer) recorded(namespace string) []eventsv1.Event {
+	e.T.Helper()
+	list := testenv.Listed(e.Env, &eventsv1.EventList{}, client.InNamespace(namespace))
 	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 	return list.Items
 }

@@ -23,11 +23,11 @@ import (
 )
 
 // everything is a test environment in which each metric has something to say.
-func everything(t *testing.T) *testEnv {
-	w := newTestEnv(t)
-	w.lead()
-	w.enforced = metav1.ConditionTrue
-	w.clusters = append(w.clusters,
+func everything(t *testing.T) *fakeCache {
+	cache := newFakeCache(t)
+	cache.lead()
+	cache.enforced = metav1.ConditionTrue
+	cache.clusters = append(cache.clusters,
 		cluster("new", says(hyperv1.EtcdAvailable, metav1.ConditionTrue, ago(0))),
 		cluster("upgrading", released(partial("1.36.3", ago(time.Minute)), completed("1.35.4"))),
 		cluster("going", deleted(ago(time.Minute)), says(hyperv1.CloudResourcesDestroyed, metav1.ConditionFalse, ago(0))),
@@ -37,20 +37,20 @@ func everything(t *testing.T) *testEnv {
 			hc.Spec.Configuration.Proxy.TrustedCA.Name = "proxy-ca"
 		}),
 	)
-	w.pools = append(w.pools,
+	cache.pools = append(cache.pools,
 		pool("new", "new", poolSays(hyperv1.NodePoolAllNodesHealthyCondition, corev1.ConditionTrue, ago(0))),
 		pool("going", "going", func(np *hyperv1.NodePool) { np.DeletionTimestamp = ptr.To(ago(0)) }),
 	)
-	calls, err := meter.New(w.registry)
+	calls, err := meter.New(cache.registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := fakeaws.New(w.clock).Account("111111111111").Config("us-east-1", "hypershift-operator")
+	cfg := fakeaws.New(cache.clock).Account("111111111111").Config("us-east-1", "hypershift-operator")
 	cfg.APIOptions = append(cfg.APIOptions, calls.Middleware)
 	if _, err := awsx.STS(cfg).GetCallerIdentity(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return cache
 }
 
 func TestNamesAreAsPrometheusWantsThem(t *testing.T) {
@@ -65,8 +65,8 @@ func TestNamesAreAsPrometheusWantsThem(t *testing.T) {
 
 // TestThePageHasEveryMetric compares docs/metrics.md with a scrape, names and labels.
 func TestThePageHasEveryMetric(t *testing.T) {
-	w := everything(t)
-	families, err := w.registry.Gather()
+	cache := everything(t)
+	families, err := cache.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,9 +112,9 @@ func TestACluster(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			w.clusters = append(w.clusters, tc.hc)
-			w.lead()
+			cache := newFakeCache(t)
+			cache.clusters = append(cache.clusters, tc.hc)
+			cache.lead()
 			for metric, value := range tc.want {
 				labels := "_id=id-of-demo,name=demo,namespace=clusters"
 				if metric == upgrading {
@@ -124,7 +124,7 @@ func TestACluster(t *testing.T) {
 				if value == nil {
 					want = nil
 				}
-				w.expect(metric, want)
+				cache.expect(metric, want)
 			}
 		})
 	}
@@ -168,32 +168,32 @@ func TestAPool(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			w.clusters = append(w.clusters, cluster("demo"))
-			w.pools = append(w.pools, tc.np)
-			w.lead()
+			cache := newFakeCache(t)
+			cache.clusters = append(cache.clusters, cluster("demo"))
+			cache.pools = append(cache.pools, tc.np)
+			cache.lead()
 			for metric, value := range tc.want {
 				want := map[string]any{"_id=id-of-demo,cluster_name=demo,name=workers,namespace=clusters,platform=AWS": value}
 				if value == nil {
 					want = nil
 				}
-				w.expect(metric, want)
+				cache.expect(metric, want)
 			}
 		})
 	}
 }
 
 func TestCounts(t *testing.T) {
-	w := newTestEnv(t)
-	w.lead()
-	w.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 0.0})
-	w.expect("hypershift_nodepools", map[string]any{"platform=AWS": 0.0})
+	cache := newFakeCache(t)
+	cache.lead()
+	cache.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 0.0})
+	cache.expect("hypershift_nodepools", map[string]any{"platform=AWS": 0.0})
 
-	w.clusters = append(w.clusters, cluster("one"), cluster("two"), cluster("other", func(hc *hyperv1.HostedCluster) { hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform} }))
-	w.pools = append(w.pools, pool("a", "one"), pool("b", "one"), pool("c", "nobody"))
-	w.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 2.0, "platform=None": 1.0})
-	w.expect("hypershift_nodepools", map[string]any{"platform=AWS": 3.0})
-	w.expect("hypershift_hostedcluster_nodepools", map[string]any{
+	cache.clusters = append(cache.clusters, cluster("one"), cluster("two"), cluster("other", func(hc *hyperv1.HostedCluster) { hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform} }))
+	cache.pools = append(cache.pools, pool("a", "one"), pool("b", "one"), pool("c", "nobody"))
+	cache.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 2.0, "platform=None": 1.0})
+	cache.expect("hypershift_nodepools", map[string]any{"platform=AWS": 3.0})
+	cache.expect("hypershift_hostedcluster_nodepools", map[string]any{
 		"_id=id-of-one,name=one,namespace=clusters,platform=AWS":      2.0,
 		"_id=id-of-two,name=two,namespace=clusters,platform=AWS":      0.0,
 		"_id=id-of-other,name=other,namespace=clusters,platform=None": 0.0,
@@ -220,29 +220,29 @@ func TestProcessors(t *testing.T) {
 		})}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			w.types = map[string]int64{"m6i.large": 2, "m6i.xlarge": 4}
-			w.clusters, w.pools = append(w.clusters, cluster("demo")), tc.pools
-			w.lead()
-			w.expect(metric, tc.want)
+			cache := newFakeCache(t)
+			cache.types = map[string]int64{"m6i.large": 2, "m6i.xlarge": 4}
+			cache.clusters, cache.pools = append(cache.clusters, cluster("demo")), tc.pools
+			cache.lead()
+			cache.expect(metric, tc.want)
 		})
 	}
 }
 
 func TestWhatIsWrongIsCounted(t *testing.T) {
-	w := newTestEnv(t)
-	w.clusters = append(w.clusters,
+	cache := newFakeCache(t)
+	cache.clusters = append(cache.clusters,
 		cluster("well", says(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, ago(0)), says(hyperv1.HostedClusterDegraded, metav1.ConditionFalse, ago(0))),
 		cluster("down", says(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, ago(0)), says(hyperv1.HostedClusterDegraded, metav1.ConditionTrue, ago(0))),
 		cluster("dark", says(hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, ago(0)), says(hyperv1.HostedClusterDegraded, metav1.ConditionUnknown, ago(0))),
 	)
-	w.pools = append(w.pools,
+	cache.pools = append(cache.pools,
 		pool("small", "well", poolSays(hyperv1.NodePoolReadyCondition, corev1.ConditionFalse, ago(0)), poolSays(hyperv1.NodePoolUpdatingVersionCondition, corev1.ConditionTrue, ago(0))),
 		pool("fixed", "well", poolSays(hyperv1.NodePoolAutoscalingEnabledCondition, corev1.ConditionFalse, ago(0))),
 	)
-	w.lead()
-	clusters := w.samples("hypershift_hostedclusters_failure_conditions")
-	pools := w.samples("hypershift_nodepools_failure_conditions")
+	cache.lead()
+	clusters := cache.samples("hypershift_hostedclusters_failure_conditions")
+	pools := cache.samples("hypershift_nodepools_failure_conditions")
 	for _, tc := range []struct {
 		name   string
 		found  map[string]any
@@ -264,69 +264,69 @@ func TestWhatIsWrongIsCounted(t *testing.T) {
 
 func TestTransitions(t *testing.T) {
 	const metric = "hypershift_hosted_cluster_transition_seconds"
-	w := newTestEnv(t)
+	cache := newFakeCache(t)
 	// States from before the operator begins to lead are not measured: the former leader has measured them.
-	w.clusters = append(w.clusters,
+	cache.clusters = append(cache.clusters,
 		cluster("old", released(completed("1.36.3")), says(hyperv1.EtcdAvailable, metav1.ConditionFalse, ago(time.Second))),
 		cluster("begun", says(hyperv1.InfrastructureReady, metav1.ConditionTrue, ago(10*time.Minute))),
 	)
-	w.lead()
-	w.expect(metric, nil)
+	cache.lead()
+	cache.expect(metric, nil)
 
 	t.Log("an old cluster gets well, one gets further, and a new one appears")
-	w.clusters[0] = cluster("old", released(completed("1.36.3")), says(hyperv1.EtcdAvailable, metav1.ConditionTrue, ago(0)))
-	says(hyperv1.EtcdAvailable, metav1.ConditionTrue, ago(5*time.Minute))(w.clusters[1])
-	w.clusters = append(w.clusters, cluster("new", says(hyperv1.InfrastructureReady, metav1.ConditionTrue, ago(14*time.Minute))))
+	cache.clusters[0] = cluster("old", released(completed("1.36.3")), says(hyperv1.EtcdAvailable, metav1.ConditionTrue, ago(0)))
+	says(hyperv1.EtcdAvailable, metav1.ConditionTrue, ago(5*time.Minute))(cache.clusters[1])
+	cache.clusters = append(cache.clusters, cluster("new", says(hyperv1.InfrastructureReady, metav1.ConditionTrue, ago(14*time.Minute))))
 	once := map[string]any{"condition=EtcdAvailable": [2]float64{1, 600}, "condition=InfrastructureReady": [2]float64{1, 60}}
-	w.expect(metric, once)
+	cache.expect(metric, once)
 
 	t.Log("nothing is observed twice, whether it stays or comes again")
-	w.expect(metric, once)
-	w.clusters[2] = cluster("new", says(hyperv1.InfrastructureReady, metav1.ConditionFalse, ago(0)))
-	w.expect(metric, once)
-	w.clusters[2] = cluster("new", says(hyperv1.InfrastructureReady, metav1.ConditionTrue, ago(0)))
-	w.expect(metric, once)
+	cache.expect(metric, once)
+	cache.clusters[2] = cluster("new", says(hyperv1.InfrastructureReady, metav1.ConditionFalse, ago(0)))
+	cache.expect(metric, once)
+	cache.clusters[2] = cluster("new", says(hyperv1.InfrastructureReady, metav1.ConditionTrue, ago(0)))
+	cache.expect(metric, once)
 
 	t.Log("a cluster of the same name is another cluster")
 	again := cluster("new", says(hyperv1.InfrastructureReady, metav1.ConditionTrue, ago(13*time.Minute)))
 	again.UID = "another"
-	w.clusters[2] = again
-	w.expect(metric, map[string]any{"condition=EtcdAvailable": [2]float64{1, 600}, "condition=InfrastructureReady": [2]float64{2, 180}})
+	cache.clusters[2] = again
+	cache.expect(metric, map[string]any{"condition=EtcdAvailable": [2]float64{1, 600}, "condition=InfrastructureReady": [2]float64{2, 180}})
 }
 
 func TestTransitionsOfPools(t *testing.T) {
 	const metric = "hypershift_nodepools_transition_seconds"
-	w := newTestEnv(t)
-	w.pools = append(w.pools, pool("old", "demo", func(np *hyperv1.NodePool) { np.Status.Version = "1.36.3" }))
-	w.lead()
-	w.pools = append(w.pools, pool("new", "demo", poolSays(hyperv1.NodePoolAllMachinesReadyCondition, corev1.ConditionTrue, ago(8*time.Minute))))
-	poolSays(hyperv1.NodePoolAllMachinesReadyCondition, corev1.ConditionTrue, ago(0))(w.pools[0])
-	w.expect(metric, map[string]any{"condition=AllMachinesReady": [2]float64{1, 120}})
+	cache := newFakeCache(t)
+	cache.pools = append(cache.pools, pool("old", "demo", func(np *hyperv1.NodePool) { np.Status.Version = "1.36.3" }))
+	cache.lead()
+	cache.pools = append(cache.pools, pool("new", "demo", poolSays(hyperv1.NodePoolAllMachinesReadyCondition, corev1.ConditionTrue, ago(8*time.Minute))))
+	poolSays(hyperv1.NodePoolAllMachinesReadyCondition, corev1.ConditionTrue, ago(0))(cache.pools[0])
+	cache.expect(metric, map[string]any{"condition=AllMachinesReady": [2]float64{1, 120}})
 }
 
 func TestOnlyTheLeaderTells(t *testing.T) {
-	w := newTestEnv(t)
-	w.clusters = append(w.clusters, cluster("demo"))
+	cache := newFakeCache(t)
+	cache.clusters = append(cache.clusters, cluster("demo"))
 	none := func(when string) {
-		if n, err := testutil.GatherAndCount(w.registry); n > 0 || err != nil {
+		if n, err := testutil.GatherAndCount(cache.registry); n > 0 || err != nil {
 			t.Errorf("%s there are %d metrics, error %v", when, n, err)
 		}
 	}
-	w.collector()
+	cache.collector()
 	none("before it leads")
-	stop := w.lead()
-	w.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 1.0})
+	stop := cache.lead()
+	cache.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 1.0})
 	stop()
 	none("when it leads no more")
-	w.lead()
-	w.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 1.0})
+	cache.lead()
+	cache.expect("hypershift_hostedclusters", map[string]any{"platform=AWS": 1.0})
 }
 
 func TestAScrapeThatFailsSaysSo(t *testing.T) {
-	w := newTestEnv(t)
-	w.lead()
-	w.fails = errors.New("the cache is gone")
-	if _, err := w.registry.Gather(); err == nil {
+	cache := newFakeCache(t)
+	cache.lead()
+	cache.fails = errors.New("the cache is gone")
+	if _, err := cache.registry.Gather(); err == nil {
 		t.Error("a scrape that could list nothing looks like one without clusters")
 	}
 }
@@ -336,10 +336,10 @@ func TestWhetherNetworkPoliciesAreEnforcedIsAbsentWhileUnknown(t *testing.T) {
 		metav1.ConditionUnknown: "",
 		metav1.ConditionFalse:   "# HELP hypershift_network_policies_enforced 1 if the management cluster enforces NetworkPolicies, 0 if a connection that they forbid was made. Absent while no control plane could be tried.\n# TYPE hypershift_network_policies_enforced gauge\nhypershift_network_policies_enforced 0\n",
 	} {
-		w := newTestEnv(t)
-		w.lead()
-		w.enforced = status
-		if err := testutil.GatherAndCompare(w.registry, strings.NewReader(want), "hypershift_network_policies_enforced"); err != nil {
+		cache := newFakeCache(t)
+		cache.lead()
+		cache.enforced = status
+		if err := testutil.GatherAndCompare(cache.registry, strings.NewReader(want), "hypershift_network_policies_enforced"); err != nil {
 			t.Errorf("%s: %v", status, err)
 		}
 	}

@@ -54,15 +54,16 @@ func (p *permissions) Create(_ context.Context, review *authorizationv1.SubjectA
 	return review, p.err
 }
 
-type environment struct {
+// fakeReviews are the reviews of an API server, and the filter that asks for them.
+type fakeReviews struct {
 	tokens *api
 	access *permissions
 	served http.Handler
 }
 
-func newEnvironment(t *testing.T) *environment {
+func newFakeReviews(t *testing.T) *fakeReviews {
 	t.Helper()
-	e := &environment{
+	e := &fakeReviews{
 		tokens: &api{users: map[string]authenticationv1.UserInfo{"of-the-collector": {Username: "collector"}, "of-a-tenant": {Username: "tenant"}}},
 		access: &permissions{users: []string{"collector"}},
 	}
@@ -74,7 +75,7 @@ func newEnvironment(t *testing.T) *environment {
 	return e
 }
 
-func (e *environment) status(t *testing.T, method, path, authorization string) int {
+func (e *fakeReviews) status(t *testing.T, method, path, authorization string) int {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 	if authorization != "" {
@@ -85,7 +86,7 @@ func (e *environment) status(t *testing.T, method, path, authorization string) i
 	return answer.Code
 }
 
-func (e *environment) get(t *testing.T, token string) int {
+func (e *fakeReviews) get(t *testing.T, token string) int {
 	t.Helper()
 	return e.status(t, http.MethodGet, "/metrics", "Bearer "+token)
 }
@@ -107,7 +108,7 @@ func TestRequestsAreAcceptedByTokenAndPermission(t *testing.T) {
 		"another scheme is refused":                                {"GET", "/metrics", "Basic of-the-collector", http.StatusUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := newEnvironment(t).status(t, tc.method, tc.path, tc.authorization); got != tc.want {
+			if got := newFakeReviews(t).status(t, tc.method, tc.path, tc.authorization); got != tc.want {
 				t.Errorf("status %d, want %d", got, tc.want)
 			}
 		})
@@ -115,7 +116,7 @@ func TestRequestsAreAcceptedByTokenAndPermission(t *testing.T) {
 }
 
 func TestThePermissionIsThatOfTheWholeIdentity(t *testing.T) {
-	e := newEnvironment(t)
+	e := newFakeReviews(t)
 	e.tokens.users["of-the-collector"] = authenticationv1.UserInfo{
 		Username: "collector", UID: "1", Groups: []string{"collectors"}, Extra: map[string]authenticationv1.ExtraValue{"pod": {"a", "b"}},
 	}
@@ -132,12 +133,12 @@ func TestThePermissionIsThatOfTheWholeIdentity(t *testing.T) {
 }
 
 func TestAFailedReviewRefusesAndIsRepeated(t *testing.T) {
-	for name, fail := range map[string]func(*environment, error){
-		"review of the token":      func(e *environment, err error) { e.tokens.err = err },
-		"review of the permission": func(e *environment, err error) { e.access.err = err },
+	for name, fail := range map[string]func(*fakeReviews, error){
+		"review of the token":      func(e *fakeReviews, err error) { e.tokens.err = err },
+		"review of the permission": func(e *fakeReviews, err error) { e.access.err = err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEnvironment(t)
+			e := newFakeReviews(t)
 			fail(e, errors.New("the API server does not respond"))
 			if got := e.get(t, "of-the-collector"); got != http.StatusInternalServerError {
 				t.Errorf("status %d during the failure", got)
@@ -152,7 +153,7 @@ func TestAFailedReviewRefusesAndIsRepeated(t *testing.T) {
 
 func TestDecisionsAreCachedForALimitedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnvironment(t)
+		e := newFakeReviews(t)
 		expect := func(step, token string, status, reviewed int) {
 			t.Helper()
 			if got := e.get(t, token); got != status || e.tokens.reviewed != reviewed {

@@ -26,8 +26,8 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) metav1.Time { return metav1.NewTime(noon.Add(-d)) }
 
-// testEnv is a cache that tests fill by hand, and a Prometheus that scrapes.
-type testEnv struct {
+// fakeCache is a cache that tests fill by hand, and a Prometheus that scrapes.
+type fakeCache struct {
 	*testing.T
 	clusters []*hyperv1.HostedCluster
 	pools    []*hyperv1.NodePool
@@ -40,61 +40,61 @@ type testEnv struct {
 	started  chan struct{}
 }
 
-func newTestEnv(t *testing.T) *testEnv {
-	return &testEnv{T: t, enforced: metav1.ConditionUnknown, clock: clocktesting.NewFakePassiveClock(noon), registry: prometheus.NewRegistry(), started: make(chan struct{})}
+func newFakeCache(t *testing.T) *fakeCache {
+	return &fakeCache{T: t, enforced: metav1.ConditionUnknown, clock: clocktesting.NewFakePassiveClock(noon), registry: prometheus.NewRegistry(), started: make(chan struct{})}
 }
 
 // List implements client.Reader as far as the collector may use it.
-func (w *testEnv) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (cache *fakeCache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	asked := (&client.ListOptions{}).ApplyOptions(opts)
 	if !ptr.Deref(asked.UnsafeDisableDeepCopy, false) {
-		w.Error("thousands of objects are copied for a scrape")
+		cache.Error("thousands of objects are copied for a scrape")
 	}
 	switch list := list.(type) {
 	case *hyperv1.HostedClusterList:
-		for _, hc := range w.clusters {
+		for _, hc := range cache.clusters {
 			list.Items = append(list.Items, *hc)
 		}
 	case *hyperv1.NodePoolList:
-		for _, np := range w.pools {
+		for _, np := range cache.pools {
 			list.Items = append(list.Items, *np)
 		}
 	default:
-		w.Errorf("a scrape lists %T", list)
+		cache.Errorf("a scrape lists %T", list)
 	}
-	return w.fails
+	return cache.fails
 }
 
-func (w *testEnv) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
-	w.Errorf("a scrape gets %s", key)
+func (cache *fakeCache) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	cache.Errorf("a scrape gets %s", key)
 	return nil
 }
 
 // Register tells the test that the operator has begun to lead.
-func (w *testEnv) Register(c prometheus.Collector) error {
-	defer close(w.started)
-	return w.registry.Register(c)
+func (cache *fakeCache) Register(c prometheus.Collector) error {
+	defer close(cache.started)
+	return cache.registry.Register(c)
 }
 
-func (w *testEnv) MustRegister(...prometheus.Collector)   { w.Error("a panic is risked") }
-func (w *testEnv) Unregister(c prometheus.Collector) bool { return w.registry.Unregister(c) }
-func (w *testEnv) collector() *metrics.Collector {
-	return metrics.New(metrics.Options{Cache: w, Clock: w.clock, Registerer: w, InstanceTypes: w.instanceType, PoliciesEnforced: func() metav1.ConditionStatus { return w.enforced }})
+func (cache *fakeCache) MustRegister(...prometheus.Collector)   { cache.Error("a panic is risked") }
+func (cache *fakeCache) Unregister(c prometheus.Collector) bool { return cache.registry.Unregister(c) }
+func (cache *fakeCache) collector() *metrics.Collector {
+	return metrics.New(metrics.Options{Cache: cache, Clock: cache.clock, Registerer: cache, InstanceTypes: cache.instanceType, PoliciesEnforced: func() metav1.ConditionStatus { return cache.enforced }})
 }
 
-func (w *testEnv) instanceType(region, name string) *instancetypes.Type {
-	if n, known := w.types[name]; known && region == "us-east-1" {
+func (cache *fakeCache) instanceType(region, name string) *instancetypes.Type {
+	if n, known := cache.types[name]; known && region == "us-east-1" {
 		return &instancetypes.Type{Name: name, VCPUs: n}
 	}
 	return nil
 }
 
 // lead starts an operator that leads until the test, or stop, ends it.
-func (w *testEnv) lead() (stop func()) {
-	ctx, cancel := context.WithCancel(w.Context())
+func (cache *fakeCache) lead() (stop func()) {
+	ctx, cancel := context.WithCancel(cache.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- w.collector().Start(ctx) }()
-	<-w.started
+	go func() { ended <- cache.collector().Start(ctx) }()
+	<-cache.started
 	stopped := false
 	stop = func() {
 		if stopped {
@@ -103,20 +103,20 @@ func (w *testEnv) lead() (stop func()) {
 		stopped = true
 		cancel()
 		if err := <-ended; err != nil {
-			w.Error(err)
+			cache.Error(err)
 		}
-		w.started = make(chan struct{})
+		cache.started = make(chan struct{})
 	}
-	w.Cleanup(stop)
+	cache.Cleanup(stop)
 	return stop
 }
 
 // samples returns a metric's samples of a scrape: values by labels, "a=x,b=y". A histogram counts observations and sums their durations.
-func (w *testEnv) samples(metric string) map[string]any {
-	w.Helper()
-	families, err := w.registry.Gather()
+func (cache *fakeCache) samples(metric string) map[string]any {
+	cache.Helper()
+	families, err := cache.registry.Gather()
 	if err != nil {
-		w.Fatal(err)
+		cache.Fatal(err)
 	}
 	found := map[string]any{}
 	for _, f := range families {
@@ -139,10 +139,10 @@ func (w *testEnv) samples(metric string) map[string]any {
 }
 
 // expect compares all samples of a metric.
-func (w *testEnv) expect(metric string, want map[string]any) {
-	w.Helper()
-	if got := w.samples(metric); !maps.Equal(got, want) {
-		w.Errorf("%s\n got %v\nwant %v", metric, got, want)
+func (cache *fakeCache) expect(metric string, want map[string]any) {
+	cache.Helper()
+	if got := cache.samples(metric); !maps.Equal(got, want) {
+		cache.Errorf("%s\n got %v\nwant %v", metric, got, want)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 func TestServiceNetworksWithoutRoomAreRejected(t *testing.T) {
@@ -27,8 +28,8 @@ func TestServiceNetworksWithoutRoomAreRejected(t *testing.T) {
 		"no range":                {[]string{"172.31.0.0"}, `spec.networking.serviceNetwork[0]: "172.31.0.0" is not an address range`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t, services(c.cidrs...))
-			n, err := w.try(t.Context())
+			e := newCertificateAuthorities(t, services(c.cidrs...))
+			n, err := e.Attempt()
 			var block *reconcile.Blocked
 			if !errors.As(err, &block) || block.Reason != hyperv1.InvalidConfigurationReason || !strings.HasPrefix(block.Message, c.says) || n != 0 {
 				t.Errorf("%d writes, %v", n, err)
@@ -53,7 +54,7 @@ func users(t testing.TB, hosts ...string) *pki.Leaf {
 }
 
 func TestNamedCertificatesForOurNamesAreRejected(t *testing.T) {
-	hcp := controlPlane(withOwnName, func(hcp *hyperv1.HostedControlPlane) {
+	hcp := testenv.HostedControlPlane(withOwnName, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.APIServer, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
 			Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "api.demo.example.com"},
 		}}}
@@ -91,20 +92,20 @@ func TestNamedCertificatesForOurNamesAreRejected(t *testing.T) {
 // The user's certificate is not signed by our authority.
 func TestKubeconfigsTrustTheUsersCertificate(t *testing.T) {
 	theirs := users(t, "k8s.example.com")
-	w := newTestEnv(t, withOwnName, func(hcp *hyperv1.HostedControlPlane) {
+	e := newCertificateAuthorities(t, withOwnName, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{ServingCerts: configv1.APIServerServingCerts{
 			NamedCertificates: []configv1.APIServerNamedServingCert{{ServingCertificate: configv1.SecretNameReference{Name: "copied-theirs"}}},
 		}}}
 	})
-	w.Create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "copied-theirs"}, Data: theirs.Data(nil)})
-	w.pass()
-	ends := w.ends()
+	e.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "copied-theirs"}, Data: theirs.Data(nil)})
+	e.Once()
+	ends := e.ends()
 	server := end{cert: theirs.CertPEM, key: theirs.KeyPEM, trust: ends[names.APIServerCertificate].trust}
-	if err := handshake(server, ends[names.CustomAdminKubeconfig], "k8s.example.com", w.clock.Now()); err != nil {
+	if err := handshake(server, ends[names.CustomAdminKubeconfig], "k8s.example.com", e.Clock.Now()); err != nil {
 		t.Error(err)
 	}
-	w.connect()
-	if err := handshake(server, ends[names.SchedulerKubeconfig], "k8s.example.com", w.clock.Now()); err == nil {
+	e.connect()
+	if err := handshake(server, ends[names.SchedulerKubeconfig], "k8s.example.com", e.Clock.Now()); err == nil {
 		t.Error("the control plane trusts a certificate that the user brought")
 	}
 }
@@ -123,7 +124,7 @@ func TestTermsOfAnnotations(t *testing.T) {
 		"no number that compares":  {"1h", "NaN", pki.Terms{Validity: time.Hour, Renewal: pki.DefaultTerms.Renewal}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hcp := controlPlane(annotated(hyperv1.CertificateValidityAnnotation, c.validity), annotated(hyperv1.CertificateRenewalAnnotation, c.renewal))
+			hcp := testenv.HostedControlPlane(annotated(hyperv1.CertificateValidityAnnotation, c.validity), annotated(hyperv1.CertificateRenewalAnnotation, c.renewal))
 			if got := termsOf(hcp); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
@@ -17,7 +15,7 @@ import (
 )
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {
-	begin := func(t testing.TB) *crashtest.Scenario { return newTestEnv(t, withOwnName).story() }
+	begin := func(t testing.TB) *crashtest.Scenario { return newCertificateAuthorities(t, withOwnName).story() }
 	t.Run("crash", func(t *testing.T) { t.Parallel(); crashtest.CrashConsistency(t, begin) })
 	t.Run("vanish", func(t *testing.T) { t.Parallel(); crashtest.NoLeaks(t, begin) })
 	t.Run("faults", func(t *testing.T) { t.Parallel(); crashtest.APIFaults(t, begin) })
@@ -27,17 +25,17 @@ func TestCrashConsistencyAndLeaks(t *testing.T) {
 func TestRotationCrashConsistency(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
-		w := newTestEnv(t)
-		w.table, w.facts.RolledOut = ofEtcd, rolledOut
+		e := newCertificateAuthorities(t)
+		e.table, e.facts.RolledOut = ofEtcd, rolledOut
 		// The objects before the scenario are not a part of it.
-		certs := New(Options{Client: w.Admin(), Reader: w.Admin(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
+		certs := New(Options{Client: e.Admin(), Reader: e.Admin(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock})
 		certs.table = ofEtcd
-		_, _, err := certs.Ensure(t.Context(), w.hcp(t.Context()), w.facts)
-		w.must(err)
-		w.change(rotate)
-		s := w.story()
+		_, _, err := certs.Ensure(t.Context(), e.HCP(), e.facts)
+		e.Must(err)
+		e.ChangeHCP(rotate)
+		s := e.story()
 		s.OtherControllers = func(context.Context) error {
-			w.connect()
+			e.connect()
 			return nil
 		}
 		return s
@@ -64,43 +62,29 @@ func mask(text string) string {
 }
 
 // story ends when the requested authorities sign.
-func (w *testEnv) story() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Start: func() func(context.Context) error {
-			w.restart()
-			return func(ctx context.Context) error {
-				_, err := w.try(ctx)
-				return w.RecordResult(ctrl.Result{RequeueAfter: w.again}, err)
-			}
-		},
-		Mask:    mask,
-		Advance: func(time.Duration) { w.clock.Step(DefaultStepDuration) },
-		Ready:   w.missing,
-		Delete:  func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane()) },
-	}
+func (e *certificateAuthorities) story() *crashtest.Scenario {
+	s := e.Scenario()
+	s.Mask, s.Ready = mask, e.missing
+	s.Advance = func(time.Duration) { e.Clock.Step(DefaultStepDuration) }
+	return s
 }
 
 // missing returns the first missing object, or "" when everything exists and no rotation is in progress.
-func (w *testEnv) missing(ctx context.Context) string {
-	hcp := w.hcp(ctx)
-	if hcp == nil {
-		return ""
-	}
-	facts := w.facts
-	for _, l := range w.table.leaves(hcp, facts) {
-		if !w.exists(l.secret) {
+func (e *certificateAuthorities) missing(context.Context) string {
+	hcp, facts := e.HCP(), e.facts
+	for _, l := range e.table.leaves(hcp, facts) {
+		if !e.exists(l.secret) {
 			return l.secret
 		}
 	}
-	for _, k := range w.table.kubeconfigs(hcp, facts) {
-		if k.host != "" && !w.exists(k.secret) {
+	for _, k := range e.table.kubeconfigs(hcp, facts) {
+		if k.host != "" && !e.exists(k.secret) {
 			return k.secret
 		}
 	}
-	for _, line := range w.table.signers {
-		s, err := pki.DecodeSigner(w.secret(line.name).Data)
-		w.must(err)
+	for _, line := range e.table.signers {
+		s, err := pki.DecodeSigner(e.secret(line.name).Data)
+		e.Must(err)
 		if s.Asked != hcp.Annotations[hyperv1.RotateCertificatesAnnotation] || s.Rotating() {
 			return "the end of the rotation of " + line.name
 		}

@@ -58,47 +58,47 @@ func TestSteadyStateHasNoWrites(t *testing.T) {
 		"an early renewal":           {annotated(hyperv1.CertificateRenewalAnnotation, "0.9"), reachable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t, c.change)
-			w.facts = c.facts
-			if n := w.pass(); n > mostWrites {
+			e := newCertificateAuthorities(t, c.change)
+			e.facts = c.facts
+			if n := e.Once(); n > mostWrites {
 				t.Errorf("%d writes to make them", n)
 			}
-			w.restart()
-			if n := w.pass(); n != 0 {
-				t.Errorf("%d writes at rest: %v", n, w.Calls.Log(0)[mostWrites:])
+			e.Restart()
+			if n := e.Once(); n != 0 {
+				t.Errorf("%d writes at rest: %v", n, e.Calls.Log(0)[mostWrites:])
 			}
 		})
 	}
 }
 
 func TestCertificatesGainNewHosts(t *testing.T) {
-	w := newTestEnv(t)
-	w.facts = Facts{}
-	w.pass()
-	if w.exists(names.AdminKubeconfig) {
+	e := newCertificateAuthorities(t)
+	e.facts = Facts{}
+	e.Once()
+	if e.exists(names.AdminKubeconfig) {
 		t.Error("there is a kubeconfig that leads nowhere")
 	}
-	if !w.exists(names.ControlPlaneOperatorKubeconfig) {
+	if !e.exists(names.ControlPlaneOperatorKubeconfig) {
 		t.Error("those within the management cluster wait for a load balancer")
 	}
-	before := w.versions()
-	w.facts = reachable
-	w.pass()
-	changed := differing(before, w.versions())
+	before := e.versions()
+	e.facts = reachable
+	e.Once()
+	changed := differing(before, e.versions())
 	if want := []string{names.AdminKubeconfig, names.APIServerCertificate, names.KonnectivityCertificate}; !slices.Equal(changed, want) {
 		t.Errorf("changed %v, want %v", changed, want)
 	}
 }
 
 func TestUsersNameOfTheAPIServerHasAKubeconfig(t *testing.T) {
-	w := newTestEnv(t, withOwnName)
-	w.pass()
-	if text := string(w.secret(names.CustomAdminKubeconfig).Data[names.AdminKubeconfigFile]); !strings.Contains(text, "https://k8s.example.com:6443") {
+	e := newCertificateAuthorities(t, withOwnName)
+	e.Once()
+	if text := string(e.secret(names.CustomAdminKubeconfig).Data[names.AdminKubeconfigFile]); !strings.Contains(text, "https://k8s.example.com:6443") {
 		t.Errorf("leads elsewhere:\n%s", text)
 	}
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.KubeAPIServerDNSName = "" })
-	w.pass()
-	if w.exists(names.CustomAdminKubeconfig) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.KubeAPIServerDNSName = "" })
+	e.Once()
+	if e.exists(names.CustomAdminKubeconfig) {
 		t.Error("the kubeconfig stays although nobody wants the name any more")
 	}
 }
@@ -121,24 +121,24 @@ func TestChangedCertificatesAreIssuedAgain(t *testing.T) {
 		"a kubeconfig that is garbage":            {secret: names.AdminKubeconfig, spoil: garbage(names.AdminKubeconfigFile), changed: []string{names.AdminKubeconfig}},
 		"a kubeconfig that is deleted":            {secret: "demo-x-kubeconfig", changed: []string{"demo-x-kubeconfig"}},
 		"an authority that is deleted":            {secret: names.EtcdSigner, changed: etcd},
-		"an authority that has lost its key":      {secret: names.EtcdSigner, spoil: garbage(corev1.TLSPrivateKeyKey), changed: etcd, event: "Warning CertificateAuthorityReplaced the private key of etcd-signer in Secret "},
+		"an authority that has lost its key":      {secret: names.EtcdSigner, spoil: garbage(corev1.TLSPrivateKeyKey), changed: etcd, event: "Warning CertificateAuthorityReplaced: the private key of etcd-signer in Secret "},
 		"an authority without its certificates":   {secret: names.EtcdSigner, spoil: func(data map[string][]byte) { clear(data); data["note"] = []byte("!") }, changed: etcd, event: "Warning CertificateAuthorityReplaced"},
 		"what others put into a Secret is theirs": {secret: names.EtcdSigner, spoil: garbage("note"), changed: nil},
 	}
-	for layout, prepare := range map[string]func(*testEnv){"shared Secrets": func(*testEnv) {}, "own Secrets": (*testEnv).earlier} {
+	for layout, prepare := range map[string]func(*certificateAuthorities){"shared Secrets": func(*certificateAuthorities) {}, "own Secrets": (*certificateAuthorities).earlier} {
 		for name, c := range cases {
 			t.Run(layout+": "+name, func(t *testing.T) {
-				w := newTestEnv(t)
-				prepare(w)
-				w.pass()
-				w.spoil(c.secret, c.spoil)
-				before := w.versions()
-				w.pass()
-				if changed := differing(before, w.versions()); !slices.Equal(changed, c.changed) {
+				e := newCertificateAuthorities(t)
+				prepare(e)
+				e.Once()
+				e.spoil(c.secret, c.spoil)
+				before := e.versions()
+				e.Once()
+				if changed := differing(before, e.versions()); !slices.Equal(changed, c.changed) {
 					t.Errorf("changed %v, want %v", changed, c.changed)
 				}
-				w.heard(c.event)
-				if n := w.pass(); n != 0 {
+				e.heard(c.event)
+				if n := e.Once(); n != 0 {
 					t.Errorf("%d writes at rest", n)
 				}
 			})
@@ -149,11 +149,11 @@ func TestChangedCertificatesAreIssuedAgain(t *testing.T) {
 // An authority with a key has issued the current certificates. If a part of its Secret is lost the user is informed, and
 // no certificate is replaced.
 func TestAuthorityWithoutItsCertificateBlocks(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	whole := w.secret(names.RootCA).Data
-	w.spoil(names.RootCA, func(data map[string][]byte) { delete(data, corev1.TLSCertKey) })
-	n, err := w.try(t.Context())
+	e := newCertificateAuthorities(t)
+	e.Once()
+	whole := e.secret(names.RootCA).Data
+	e.spoil(names.RootCA, func(data map[string][]byte) { delete(data, corev1.TLSCertKey) })
+	n, err := e.Attempt()
 	var block *reconcile.Blocked
 	if !errors.As(err, &block) || block.Reason != hyperv1.CertificateAuthorityBrokenReason || n != 0 {
 		t.Fatalf("%d writes, %v", n, err)
@@ -163,42 +163,42 @@ func TestAuthorityWithoutItsCertificateBlocks(t *testing.T) {
 			t.Errorf("%q does not say %q", block.Message, words)
 		}
 	}
-	w.spoil(names.RootCA, func(data map[string][]byte) { maps.Copy(data, whole) })
-	if n := w.pass(); n != 0 {
+	e.spoil(names.RootCA, func(data map[string][]byte) { maps.Copy(data, whole) })
+	if n := e.Once(); n != 0 {
 		t.Errorf("%d writes although the certificate is back", n)
 	}
 }
 
 func TestForeignSecretIsNotOverwritten(t *testing.T) {
-	w := newTestEnv(t)
-	w.Create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.RootCA}, Data: map[string][]byte{"mine": []byte("!")}})
-	_, err := w.try(t.Context())
+	e := newCertificateAuthorities(t)
+	e.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.RootCA}, Data: map[string][]byte{"mine": []byte("!")}})
+	_, err := e.Attempt()
 	if err == nil || !strings.Contains(err.Error(), `Secret "root-ca" exists and belongs to an unknown owner`) {
 		t.Error(err)
 	}
-	if string(w.secret(names.RootCA).Data["mine"]) != "!" || w.exists(names.APIServerCertificate) {
+	if string(e.secret(names.RootCA).Data["mine"]) != "!" || e.exists(names.APIServerCertificate) {
 		t.Error("the Secret is written, or what an authority has signed that is written nowhere")
 	}
 }
 
 func TestCertificatesAreRenewed(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	if due := adminValidity * 2 / 3; w.again < due || w.again > due*11/10 {
-		t.Errorf("comes back after %s", w.again)
+	e := newCertificateAuthorities(t)
+	e.Once()
+	if due := adminValidity * 2 / 3; e.RequeueAfter < due || e.RequeueAfter > due*11/10 {
+		t.Errorf("comes back after %s", e.RequeueAfter)
 	}
-	before := w.versions()
-	w.clock.Step(w.again)
-	w.pass()
-	changed := differing(before, w.versions())
+	before := e.versions()
+	e.Clock.Step(e.RequeueAfter)
+	e.Once()
+	changed := differing(before, e.versions())
 	if len(changed) != 1 || changed[0] != names.AdminKubeconfig {
-		t.Errorf("after %s: changed %v", w.again, changed)
+		t.Errorf("after %s: changed %v", e.RequeueAfter, changed)
 	}
-	before = w.versions()
+	before = e.versions()
 	const eightMonths = 243 * 24 * time.Hour
-	w.clock.Step(eightMonths)
-	w.pass()
-	changed = differing(before, w.versions())
+	e.Clock.Step(eightMonths)
+	e.Once()
+	changed = differing(before, e.versions())
 	for _, line := range signers {
 		if slices.Contains(changed, line.name) {
 			t.Errorf("authority %s is another", line.name)
@@ -207,46 +207,46 @@ func TestCertificatesAreRenewed(t *testing.T) {
 	if len(changed) != len(before)-len(signers) {
 		t.Errorf("changed %v", changed)
 	}
-	if n := w.pass(); n != 0 {
+	if n := e.Once(); n != 0 {
 		t.Errorf("%d writes at rest", n)
 	}
 }
 
 func TestExpiredAuthorityIsReplaced(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	w.clock.Step(11 * 365 * 24 * time.Hour)
-	w.pass()
-	w.heard("Warning CertificateAuthorityReplaced the certificate authority root-ca in Secret certificate-authorities has expired")
-	w.connect()
-	if n := w.pass(); n != 0 {
+	e := newCertificateAuthorities(t)
+	e.Once()
+	e.Clock.Step(11 * 365 * 24 * time.Hour)
+	e.Once()
+	e.heard("Warning CertificateAuthorityReplaced: the certificate authority root-ca in Secret certificate-authorities has expired")
+	e.connect()
+	if n := e.Once(); n != 0 {
 		t.Errorf("%d writes at rest", n)
 	}
 }
 
 func TestUserProvidedCertificatesAreNotChanged(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	w.change(annotated(hyperv1.DisablePKIReconciliationAnnotation, "true"))
-	w.spoil(names.EtcdSigner, nil)
-	w.spoil(names.RootCA, func(data map[string][]byte) { clear(data) })
-	w.facts = Facts{} // otherwise the administrator's kubeconfig would be pruned
-	before := w.versions()
-	if n := w.pass(); n != 0 || len(differing(before, w.versions())) > 0 {
-		t.Errorf("%d writes: %v", n, w.Calls.Log(0))
+	e := newCertificateAuthorities(t)
+	e.Once()
+	e.ChangeHCP(annotated(hyperv1.DisablePKIReconciliationAnnotation, "true"))
+	e.spoil(names.EtcdSigner, nil)
+	e.spoil(names.RootCA, func(data map[string][]byte) { clear(data) })
+	e.facts = Facts{} // otherwise the administrator's kubeconfig would be pruned
+	before := e.versions()
+	if n := e.Once(); n != 0 || len(differing(before, e.versions())) > 0 {
+		t.Errorf("%d writes: %v", n, e.Calls.Log(0))
 	}
 }
 
 func TestStaleCacheDoesNotCreateASecondAuthority(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	w.restart()
-	w.certs.Client = blind{w.Client()}
-	before := w.versions()
-	_, changed, err := w.certs.Ensure(t.Context(), w.hcp(t.Context()), w.facts)
-	w.must(err)
-	if len(differing(before, w.versions())) > 0 {
-		t.Errorf("changed %v", differing(before, w.versions()))
+	e := newCertificateAuthorities(t)
+	e.Once()
+	e.Restart()
+	e.certs.Client = blind{e.Client()}
+	before := e.versions()
+	_, changed, err := e.certs.Ensure(t.Context(), e.HCP(), e.facts)
+	e.Must(err)
+	if len(differing(before, e.versions())) > 0 {
+		t.Errorf("changed %v", differing(before, e.versions()))
 	}
 	if !changed {
 		t.Error("pods would begin with what the cache has")
@@ -259,30 +259,30 @@ type blind struct{ client.Client }
 func (blind) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
 func TestKubeadminPasswordIsGeneratedOnce(t *testing.T) {
-	w := newTestEnv(t)
-	w.facts.KubeadminPassword = true
-	w.pass()
-	first := w.secret(names.KubeadminPassword).Data[names.KubeadminPasswordFile]
+	e := newCertificateAuthorities(t)
+	e.facts.KubeadminPassword = true
+	e.Once()
+	first := e.secret(names.KubeadminPassword).Data[names.KubeadminPasswordFile]
 	if groups := strings.Split(string(first), "-"); len(first) != 23 || len(groups) != 4 || len(groups[0]) != 5 {
 		t.Errorf("%d characters in %d groups", len(first), len(groups))
 	}
-	w.clock.Step(w.again)
-	w.pass()
-	if string(w.secret(names.KubeadminPassword).Data[names.KubeadminPasswordFile]) != string(first) {
+	e.Clock.Step(e.RequeueAfter)
+	e.Once()
+	if string(e.secret(names.KubeadminPassword).Data[names.KubeadminPasswordFile]) != string(first) {
 		t.Error("it changes")
 	}
-	w.facts.KubeadminPassword = false
-	w.pass()
-	if w.exists(names.KubeadminPassword) {
+	e.facts.KubeadminPassword = false
+	e.Once()
+	if e.exists(names.KubeadminPassword) {
 		t.Error("it stays although there is no OAuth server")
 	}
 }
 
 // versions returns the content of all certificates and other Secrets.
-func (w *testEnv) versions() map[string]string {
-	w.t.Helper()
+func (e *certificateAuthorities) versions() map[string]string {
+	e.T.Helper()
 	out := map[string]string{}
-	for name, s := range w.secrets() {
+	for name, s := range e.secrets() {
 		out[name] = fmt.Sprintf("%q", s.Data)
 	}
 	return out
@@ -305,40 +305,37 @@ func differing(before, after map[string]string) []string {
 }
 
 // heard expects an event with this prefix, or no event if it is empty.
-func (w *testEnv) heard(want string) {
-	w.t.Helper()
-	var all []string
-	for len(w.events.Events) > 0 {
-		all = append(all, <-w.events.Events)
-	}
+func (e *certificateAuthorities) heard(want string) {
+	e.T.Helper()
+	all := e.Events.Drain()
 	if want == "" && len(all) > 0 || want != "" && !slices.ContainsFunc(all, func(e string) bool { return strings.HasPrefix(e, want) }) {
-		w.t.Errorf("heard %q, want %q", all, want)
+		e.T.Errorf("heard %q, want %q", all, want)
 	}
 }
 
 // The certificate of metrics-server is written only for clusters that run it.
 func TestMetricsServerHasACertificateOfTheRoot(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	if w.exists(names.MetricsServerCertificate) {
+	e := newCertificateAuthorities(t)
+	e.Once()
+	if e.exists(names.MetricsServerCertificate) {
 		t.Error("a cluster without nodes has a certificate of metrics-server")
 	}
-	w.facts.MetricsServer = true
-	w.pass()
-	data := w.secret(names.MetricsServerCertificate).Data
+	e.facts.MetricsServer = true
+	e.Once()
+	data := e.secret(names.MetricsServerCertificate).Data
 	certs, err := pki.ParseBundle(data[corev1.TLSCertKey])
-	w.must(err)
+	e.Must(err)
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(data[pki.TrustKey])
 	for host, want := range map[string]bool{"metrics-server.kube-system.svc": true, "kubernetes.default.svc": false} {
-		_, err := certs[0].Verify(x509.VerifyOptions{DNSName: host, Roots: trusted, CurrentTime: w.clock.Now()})
+		_, err := certs[0].Verify(x509.VerifyOptions{DNSName: host, Roots: trusted, CurrentTime: e.Clock.Now()})
 		if (err == nil) != want {
 			t.Errorf("it passes for %s: %v", host, err)
 		}
 	}
-	w.facts.MetricsServer = false
-	w.pass()
-	if w.exists(names.MetricsServerCertificate) {
+	e.facts.MetricsServer = false
+	e.Once()
+	if e.exists(names.MetricsServerCertificate) {
 		t.Error("the certificate is kept without metrics-server")
 	}
 }
@@ -346,34 +343,34 @@ func TestMetricsServerHasACertificateOfTheRoot(t *testing.T) {
 // A control plane of an earlier version keeps its Secrets: to mount others, all of its pods would have to restart. It keeps its
 // authorities, too.
 func TestControlPlanesOfEarlierVersionsKeepTheirSecrets(t *testing.T) {
-	w := newTestEnv(t)
-	w.earlier()
-	root := w.secret(names.RootCA).Data[corev1.TLSCertKey]
-	w.pass()
-	if got := w.secret(names.RootCA).Data[corev1.TLSCertKey]; !bytes.Equal(got, root) {
+	e := newCertificateAuthorities(t)
+	e.earlier()
+	root := e.secret(names.RootCA).Data[corev1.TLSCertKey]
+	e.Once()
+	if got := e.secret(names.RootCA).Data[corev1.TLSCertKey]; !bytes.Equal(got, root) {
 		t.Error("it has another authority")
 	}
 	for _, name := range []string{names.RootCA, names.EtcdSigner, names.APIServerCertificate, names.SchedulerKubeconfig} {
-		w.must(w.Admin().Get(t.Context(), keyOf(name), &corev1.Secret{}))
+		e.Must(e.Admin().Get(t.Context(), keyOf(name), &corev1.Secret{}))
 	}
 	for _, name := range sharedSecrets {
-		if err := w.Admin().Get(t.Context(), keyOf(name), &corev1.Secret{}); !apierrors.IsNotFound(err) {
+		if err := e.Admin().Get(t.Context(), keyOf(name), &corev1.Secret{}); !apierrors.IsNotFound(err) {
 			t.Errorf("it has Secret %s: %v", name, err)
 		}
 	}
-	w.connect()
-	w.restart()
-	if n := w.pass(); n != 0 {
+	e.connect()
+	e.Restart()
+	if n := e.Once(); n != 0 {
 		t.Errorf("%d writes at rest", n)
 	}
 }
 
 // A pod mounts only Secrets of its own program, and no pod the authorities.
 func TestSharedSecretsAreOfOneProgram(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
+	e := newCertificateAuthorities(t)
+	e.Once()
 	list := &corev1.SecretList{}
-	w.must(w.Admin().List(t.Context(), list))
+	e.Must(e.Admin().List(t.Context(), list))
 	got := map[string][]string{}
 	for _, s := range list.Items {
 		for key := range s.Data {

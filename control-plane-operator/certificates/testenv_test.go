@@ -5,15 +5,9 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,32 +17,20 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
-	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
-const namespace = "clusters-demo"
+const namespace = testenv.Namespace
 
-func init() { ctrl.SetLogger(logr.Discard()) }
+var scheme = testenv.Scheme()
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(corev1.AddToScheme(s))
-	utilruntime.Must(hyperv1.AddToScheme(s))
-	return s
-}()
-
-// testEnv is the environment of these tests: a control plane that has only certificates.
-type testEnv struct {
-	*crashtest.Cluster
-	t      testing.TB
-	clock  *clocktesting.FakeClock
-	events *events.FakeRecorder
-	certs  *Certificates
-	facts  Facts
+// certificateAuthorities are the certificates of a control plane that has nothing else.
+type certificateAuthorities struct {
+	*testenv.Env
+	certs *Certificates
+	facts Facts
 	// table is the complete one, or a smaller one for long scenarios.
 	table table
-	// again is the requeue time of the last reconcile.
-	again time.Duration
 }
 
 // reachable holds the facts of a control plane with load balancers.
@@ -57,90 +39,44 @@ var reachable = Facts{
 	Konnectivity: target.Host{Name: "konnectivity.demo.example.com", Port: 443},
 }
 
-func newTestEnv(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *testEnv {
-	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)), events: events.NewFakeRecorder(100), facts: reachable, table: fullTable}
-	w.Cluster = crashtest.NewCluster(crashtest.Options{
-		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}},
-		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
-	})
-	w.Create(t, controlPlane(changes...))
-	w.restart()
-	return w
-}
-
-func controlPlane(changes ...func(*hyperv1.HostedControlPlane)) *hyperv1.HostedControlPlane {
-	hcp := &hyperv1.HostedControlPlane{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Annotations: map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}},
-		Spec: hyperv1.HostedControlPlaneSpec{
-			InfraID:    "demo-x",
-			Networking: hyperv1.ClusterNetworking{ServiceNetwork: []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}}},
-		},
-	}
-	for _, change := range changes {
-		change(hcp)
-	}
-	return hcp
+func newCertificateAuthorities(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *certificateAuthorities {
+	e := &certificateAuthorities{facts: reachable, table: fullTable, Env: testenv.New(t,
+		testenv.For(testenv.HostedControlPlane(changes...), &hyperv1.HostedControlPlaneList{}),
+		testenv.WithKinds(&corev1.SecretList{}, &corev1.ConfigMapList{}),
+		testenv.WithStart(testenv.Start.Add(678)), // certificates have no fractions of a second
+	)}
+	e.Start = e.start
+	e.Restart()
+	return e
 }
 
 // withOwnName sets the user's name of the API server, which adds a kubeconfig.
 func withOwnName(hcp *hyperv1.HostedControlPlane) { hcp.Spec.KubeAPIServerDNSName = "k8s.example.com" }
 
-// restart replaces the operator by a new process.
-func (w *testEnv) restart() {
-	w.certs = New(Options{Client: w.Client(), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock})
-	w.certs.table = w.table
-}
-
-// try runs one reconcile and returns its error.
-func (w *testEnv) try(ctx context.Context) (writes int, err error) {
-	before := w.Calls.Writes()
-	hcp := w.hcp(ctx)
-	if hcp == nil {
-		return 0, nil
-	}
-	w.again, _, err = w.certs.Ensure(ctx, hcp, w.facts)
-	return w.Calls.Writes() - before, err
-}
-
-// pass runs one reconcile that must succeed.
-func (w *testEnv) pass() (writes int) {
-	w.t.Helper()
-	writes, err := w.try(w.t.Context())
-	w.must(err)
-	return writes
-}
-
-func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
-	hcp := &hyperv1.HostedControlPlane{}
-	if err := w.Admin().Get(ctx, keyOf("demo"), hcp); err != nil {
-		w.must(client.IgnoreNotFound(err))
-		return nil
-	}
-	return hcp
-}
-
-func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
-	w.t.Helper()
-	hcp := w.hcp(w.t.Context())
-	how(hcp)
-	w.must(w.Admin().Update(w.t.Context(), hcp))
+func (e *certificateAuthorities) start() testenv.Pass {
+	e.certs = New(Options{Client: e.Client(), Reader: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock})
+	e.certs.table = e.table
+	return testenv.PassOver(e.Env, &hyperv1.HostedControlPlaneList{}, func(ctx context.Context, hcp *hyperv1.HostedControlPlane) (ctrl.Result, error) {
+		requeueAfter, _, err := e.certs.Ensure(ctx, hcp, e.facts)
+		return ctrl.Result{RequeueAfter: requeueAfter}, err
+	})
 }
 
 // secret returns the content of that name, from its own Secret or from a shared one.
-func (w *testEnv) secret(name string) *corev1.Secret {
-	w.t.Helper()
-	s := w.secrets()[name]
+func (e *certificateAuthorities) secret(name string) *corev1.Secret {
+	e.T.Helper()
+	s := e.secrets()[name]
 	if s == nil {
-		w.t.Fatalf("there is no %s", name)
+		e.T.Fatalf("there is no %s", name)
 	}
 	return s
 }
 
 // secrets returns all certificates and other Secrets by name, without the shared ones.
-func (w *testEnv) secrets() map[string]*corev1.Secret {
-	w.t.Helper()
+func (e *certificateAuthorities) secrets() map[string]*corev1.Secret {
+	e.T.Helper()
 	list := &corev1.SecretList{}
-	w.must(w.Admin().List(w.t.Context(), list))
+	e.Must(e.Admin().List(e.T.Context(), list))
 	all := map[string]*corev1.Secret{}
 	for i := range list.Items {
 		all[list.Items[i].Name] = &list.Items[i]
@@ -151,10 +87,10 @@ func (w *testEnv) secrets() map[string]*corev1.Secret {
 }
 
 // bundle returns the trust bundle of that name, from its own ConfigMap or from the shared one; nil if it does not exist.
-func (w *testEnv) bundle(name string) []byte {
-	w.t.Helper()
+func (e *certificateAuthorities) bundle(name string) []byte {
+	e.T.Helper()
 	cm := &corev1.ConfigMap{}
-	w.must(client.IgnoreNotFound(certsecret.GetBundle(w.t.Context(), w.Admin(), keyOf(name), cm)))
+	e.Must(client.IgnoreNotFound(certsecret.GetBundle(e.T.Context(), e.Admin(), keyOf(name), cm)))
 	return []byte(cm.Data[pki.TrustKey])
 }
 
@@ -163,19 +99,19 @@ var sharedSecrets = []string{
 }
 
 // spoil changes the content of a Secret, or that part of a shared one. Without a function it is deleted.
-func (w *testEnv) spoil(name string, how func(map[string][]byte)) {
-	w.t.Helper()
-	data := w.secret(name).Data
+func (e *certificateAuthorities) spoil(name string, how func(map[string][]byte)) {
+	e.T.Helper()
+	data := e.secret(name).Data
 	live := &corev1.Secret{}
 	shared := certsecret.SharedBy(name)
-	if err := w.Admin().Get(w.t.Context(), keyOf(shared), live); shared == "" || err != nil {
-		w.must(w.Admin().Get(w.t.Context(), keyOf(name), live))
+	if err := e.Admin().Get(e.T.Context(), keyOf(shared), live); shared == "" || err != nil {
+		e.Must(e.Admin().Get(e.T.Context(), keyOf(name), live))
 		if how == nil {
-			w.must(w.Admin().Delete(w.t.Context(), live))
+			e.Must(e.Admin().Delete(e.T.Context(), live))
 			return
 		}
 		how(live.Data)
-		w.must(w.Admin().Update(w.t.Context(), live))
+		e.Must(e.Admin().Update(e.T.Context(), live))
 		return
 	}
 	for key := range data {
@@ -185,33 +121,26 @@ func (w *testEnv) spoil(name string, how func(map[string][]byte)) {
 		how(data)
 		certsecret.Put(live.Data, name, data)
 	}
-	w.must(w.Admin().Update(w.t.Context(), live))
+	e.Must(e.Admin().Update(e.T.Context(), live))
 }
 
 // earlier gives the control plane an authority in its own Secret, as an earlier version created it.
-func (w *testEnv) earlier() {
-	w.t.Helper()
-	signer, err := pki.NewSigner(names.RootCA, "", w.clock.Now())
-	w.must(err)
+func (e *certificateAuthorities) earlier() {
+	e.T.Helper()
+	signer, err := pki.NewSigner(names.RootCA, "", e.Clock.Now())
+	e.Must(err)
 	data, err := signer.Data()
-	w.must(err)
-	former := apply.New(w.Admin(), scheme, names.ControlPlaneOperator)
-	_, err = former.Apply(w.t.Context(), setOf(w.hcp(w.t.Context()), setAuthorities), &corev1.Secret{
+	e.Must(err)
+	former := apply.New(e.Admin(), scheme, names.ControlPlaneOperator)
+	_, err = former.Apply(e.T.Context(), setOf(e.HCP(), setAuthorities), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.RootCA}, Data: data,
 	})
-	w.must(err)
+	e.Must(err)
 }
 
 func keyOf(name string) client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: name} }
 
-func (w *testEnv) exists(name string) bool {
-	w.t.Helper()
-	return w.secrets()[name] != nil
-}
-
-func (w *testEnv) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+func (e *certificateAuthorities) exists(name string) bool {
+	e.T.Helper()
+	return e.secrets()[name] != nil
 }

@@ -22,25 +22,25 @@ import (
 type end struct{ cert, key, trust []byte }
 
 // ends returns all ends, as pods mount them.
-func (w *testEnv) ends() map[string]end {
-	w.t.Helper()
+func (e *certificateAuthorities) ends() map[string]end {
+	e.T.Helper()
 	out := map[string]end{}
-	for name, s := range w.secrets() {
-		e := end{s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey], s.Data["ca.crt"]}
+	for name, s := range e.secrets() {
+		server := end{s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey], s.Data["ca.crt"]}
 		for _, key := range []string{names.AdminKubeconfigFile, names.ClusterKubeconfigFile} {
 			if text := s.Data[key]; text != nil {
 				config, err := clientcmd.RESTConfigFromKubeConfig(text)
-				w.must(err)
-				e = end{config.CertData, config.KeyData, config.CAData}
+				e.Must(err)
+				server = end{config.CertData, config.KeyData, config.CAData}
 			}
 		}
-		out[name] = e
+		out[name] = server
 	}
 	// The API server's trusted client authorities are in a ConfigMap.
 	for _, name := range []string{names.APIServerCertificate, names.APIServerPrivateCertificate} {
-		e := out[name]
-		e.trust = w.bundle(names.ClientCA)
-		out[name] = e
+		server := out[name]
+		server.trust = e.bundle(names.ClientCA)
+		out[name] = server
 	}
 	return out
 }
@@ -67,29 +67,29 @@ var connections = []struct{ client, server, host string }{
 }
 
 // connect makes every connection for which both ends exist.
-func (w *testEnv) connect() {
-	w.t.Helper()
-	w.between(w.ends(), w.ends())
+func (e *certificateAuthorities) connect() {
+	e.T.Helper()
+	e.between(e.ends(), e.ends())
 }
 
 // between makes every connection from the clients of one state of the Secrets to the servers of another.
-func (w *testEnv) between(clients, servers map[string]end) {
-	w.t.Helper()
+func (e *certificateAuthorities) between(clients, servers map[string]end) {
+	e.T.Helper()
 	for _, c := range connections {
 		if clients[c.client].cert == nil || servers[c.server].cert == nil {
 			continue // it does not exist yet
 		}
-		if err := handshake(servers[c.server], clients[c.client], c.host, w.clock.Now()); err != nil {
-			w.t.Errorf("%s to %s as %s: %v", c.client, c.server, c.host, err)
+		if err := handshake(servers[c.server], clients[c.client], c.host, e.Clock.Now()); err != nil {
+			e.T.Errorf("%s to %s as %s: %v", c.client, c.server, c.host, err)
 		}
 	}
 }
 
 func TestAllComponentsConnect(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	w.connect()
-	ends := w.ends()
+	e := newCertificateAuthorities(t)
+	e.Once()
+	e.connect()
+	ends := e.ends()
 	for _, c := range connections {
 		if ends[c.client].cert == nil || ends[c.server].cert == nil {
 			t.Errorf("there is no connection from %s to %s", c.client, c.server)
@@ -98,27 +98,27 @@ func TestAllComponentsConnect(t *testing.T) {
 }
 
 func TestKubeletsAcceptOnlyTheAPIServer(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	ends := w.ends()
+	e := newCertificateAuthorities(t)
+	e.Once()
+	ends := e.ends()
 	kubelet := ends[names.SchedulerCertificate] // stands for any server
-	kubelet.trust = w.bundle(names.KubeletClientCA)
+	kubelet.trust = e.bundle(names.KubeletClientCA)
 	for _, c := range []struct {
 		client string
 		letIn  bool
 	}{{names.KubeletClientCertificate, true}, {names.AdminKubeconfig, false}, {names.ControllerManagerCertificate, false}} {
 		caller := ends[c.client]
 		caller.trust = ends[names.AdminKubeconfig].trust
-		if err := handshake(kubelet, caller, "localhost", w.clock.Now()); (err == nil) != c.letIn {
+		if err := handshake(kubelet, caller, "localhost", e.Clock.Now()); (err == nil) != c.letIn {
 			t.Errorf("%s: %v", c.client, err)
 		}
 	}
 }
 
 func TestCertificatesOfOtherAuthoritiesAreRejected(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	ends := w.ends()
+	e := newCertificateAuthorities(t)
+	e.Once()
+	ends := e.ends()
 	for _, c := range []struct{ client, server, likeThem string }{
 		{names.EtcdClientCertificate, names.APIServerPrivateCertificate, names.AdminKubeconfig},
 		{names.AggregatorClientCertificate, names.APIServerPrivateCertificate, names.AdminKubeconfig},
@@ -129,7 +129,7 @@ func TestCertificatesOfOtherAuthoritiesAreRejected(t *testing.T) {
 	} {
 		stranger := ends[c.client]
 		stranger.trust = ends[c.likeThem].trust
-		if err := handshake(ends[c.server], stranger, "localhost", w.clock.Now()); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		if err := handshake(ends[c.server], stranger, "localhost", e.Clock.Now()); err == nil || !strings.Contains(err.Error(), "unknown authority") {
 			t.Errorf("%s does not refuse %s: %v", c.server, c.client, err)
 		}
 	}
@@ -137,9 +137,9 @@ func TestCertificatesOfOtherAuthoritiesAreRejected(t *testing.T) {
 
 // Membership in system:masters cannot be revoked.
 func TestNoCertificateIsInSystemMasters(t *testing.T) {
-	w := newTestEnv(t, withOwnName)
-	w.pass()
-	for name, e := range w.ends() {
+	e := newCertificateAuthorities(t, withOwnName)
+	e.Once()
+	for name, e := range e.ends() {
 		certs, err := pki.ParseBundle(e.cert)
 		if err == nil && slices.Contains(certs[0].Subject.Organization, "system:masters") {
 			t.Errorf("%s is of system:masters", name)

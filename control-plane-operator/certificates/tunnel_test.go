@@ -14,18 +14,18 @@ import (
 
 // Another certificate would roll the API server's pods during their start or during a change of the access mode.
 func TestKonnectivityCertificateIsNotChangedByAccessModes(t *testing.T) {
-	w := newTestEnv(t, func(hcp *hyperv1.HostedControlPlane) {
+	e := newCertificateAuthorities(t, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
 			Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "konnectivity.example.com"},
 		}}}
 	})
-	w.facts.Konnectivity = target.Host{}
-	w.pass()
-	first := w.secret(names.KonnectivityCertificate).Data[corev1.TLSCertKey]
+	e.facts.Konnectivity = target.Host{}
+	e.Once()
+	first := e.secret(names.KonnectivityCertificate).Data[corev1.TLSCertKey]
 	for _, name := range []string{"konnectivity.example.com", "konnectivity-server.apps.demo.hypershift.local"} {
-		w.facts.Konnectivity.Name = name
-		w.pass()
-		if now := w.secret(names.KonnectivityCertificate).Data[corev1.TLSCertKey]; !bytes.Equal(now, first) {
+		e.facts.Konnectivity.Name = name
+		e.Once()
+		if now := e.secret(names.KonnectivityCertificate).Data[corev1.TLSCertKey]; !bytes.Equal(now, first) {
 			t.Errorf("when it is found as %s it gets another certificate", name)
 		}
 	}

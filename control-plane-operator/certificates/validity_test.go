@@ -14,12 +14,12 @@ import (
 )
 
 // validities returns the control plane's certificate validities by Secret.
-func (w *testEnv) validities() map[string]Validity {
-	w.t.Helper()
-	list, err := w.certs.Validities(w.t.Context(), w.hcp(w.t.Context()))
-	w.must(err)
+func (e *certificateAuthorities) validities() map[string]Validity {
+	e.T.Helper()
+	list, err := e.certs.Validities(e.T.Context(), e.HCP())
+	e.Must(err)
 	if !slices.IsSortedFunc(list, func(a, b Validity) int { return slices.Compare([]string{a.Secret}, []string{b.Secret}) }) {
-		w.t.Errorf("not in order: %v", list)
+		e.T.Errorf("not in order: %v", list)
 	}
 	found := map[string]Validity{}
 	for _, v := range list {
@@ -29,17 +29,17 @@ func (w *testEnv) validities() map[string]Validity {
 }
 
 func TestValiditiesHaveEveryCertificate(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	hcp, found := w.hcp(t.Context()), w.validities()
+	e := newCertificateAuthorities(t)
+	e.Once()
+	hcp, found := e.HCP(), e.validities()
 	var want []string
-	for _, s := range w.table.signers {
+	for _, s := range e.table.signers {
 		want = append(want, s.name)
 	}
-	for _, l := range w.table.leaves(hcp, w.facts) {
+	for _, l := range e.table.leaves(hcp, e.facts) {
 		want = append(want, l.secret)
 	}
-	for _, k := range w.table.kubeconfigs(hcp, w.facts) {
+	for _, k := range e.table.kubeconfigs(hcp, e.facts) {
 		if k.host != "" {
 			want = append(want, k.secret)
 		}
@@ -49,63 +49,63 @@ func TestValiditiesHaveEveryCertificate(t *testing.T) {
 	}
 	for _, secret := range want {
 		v := found[secret]
-		if !v.Renewal.After(w.clock.Now()) || !v.Renewal.Before(v.Expires) {
+		if !v.Renewal.After(e.Clock.Now()) || !v.Renewal.Before(v.Expires) {
 			t.Errorf("%s is renewed at %s and expires at %s", secret, v.Renewal, v.Expires)
 		}
 	}
-	if admin, server := found[names.AdminKubeconfig], found[names.APIServerCertificate]; admin.Expires.Sub(w.clock.Now()).Round(time.Hour) != adminValidity || !server.Expires.After(admin.Expires) {
+	if admin, server := found[names.AdminKubeconfig], found[names.APIServerCertificate]; admin.Expires.Sub(e.Clock.Now()).Round(time.Hour) != adminValidity || !server.Expires.After(admin.Expires) {
 		t.Errorf("the administrator's certificate expires at %s, that of the API server at %s", admin.Expires, server.Expires)
 	}
 }
 
 // A certificate is renewed when its Renewal has passed: otherwise an alert would fire for all clusters.
 func TestCertificatesAreRenewedWhenTheirValiditySaysSo(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	before := w.validities()[names.AdminKubeconfig]
-	w.clock.SetTime(before.Renewal.Add(-time.Minute))
-	w.pass()
-	if got := w.validities()[names.AdminKubeconfig]; got != before {
+	e := newCertificateAuthorities(t)
+	e.Once()
+	before := e.validities()[names.AdminKubeconfig]
+	e.Clock.SetTime(before.Renewal.Add(-time.Minute))
+	e.Once()
+	if got := e.validities()[names.AdminKubeconfig]; got != before {
 		t.Errorf("it is renewed too early: %+v, before %+v", got, before)
 	}
-	if w.again > time.Minute+maxJitter {
-		t.Errorf("the next reconcile is in %s", w.again)
+	if e.RequeueAfter > time.Minute+maxJitter {
+		t.Errorf("the next reconcile is in %s", e.RequeueAfter)
 	}
-	w.clock.SetTime(before.Renewal.Add(time.Minute))
-	w.pass()
-	if got := w.validities()[names.AdminKubeconfig]; !got.Expires.After(before.Expires) {
+	e.Clock.SetTime(before.Renewal.Add(time.Minute))
+	e.Once()
+	if got := e.validities()[names.AdminKubeconfig]; !got.Expires.After(before.Expires) {
 		t.Errorf("it is not renewed: %+v, before %+v", got, before)
 	}
 }
 
 func TestCertificatesOfUsersAreNotRenewed(t *testing.T) {
-	w := newTestEnv(t, func(hcp *hyperv1.HostedControlPlane) {
+	e := newCertificateAuthorities(t, func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{}}
 		hcp.Spec.Configuration.APIServer.ServingCerts.NamedCertificates = []configv1.APIServerNamedServingCert{
 			{ServingCertificate: configv1.SecretNameReference{Name: "mine"}}, {ServingCertificate: configv1.SecretNameReference{Name: "missing"}},
 		}
 	})
-	w.pass()
+	e.Once()
 	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}, Data: map[string][]byte{}}
-	mine.Data[corev1.TLSCertKey] = w.secret(names.APIServerCertificate).Data[corev1.TLSCertKey]
-	w.must(w.Admin().Create(t.Context(), mine))
-	if v, ok := w.validities()["mine"]; !ok || !v.Renewal.IsZero() || v.Expires.IsZero() {
+	mine.Data[corev1.TLSCertKey] = e.secret(names.APIServerCertificate).Data[corev1.TLSCertKey]
+	e.Must(e.Admin().Create(t.Context(), mine))
+	if v, ok := e.validities()["mine"]; !ok || !v.Renewal.IsZero() || v.Expires.IsZero() {
 		t.Errorf("the user's certificate: %+v, %v", v, ok)
 	}
 	mine.Data[corev1.TLSCertKey] = []byte("what is this?")
-	w.must(w.Admin().Update(t.Context(), mine))
-	if v, ok := w.validities()["mine"]; ok {
+	e.Must(e.Admin().Update(t.Context(), mine))
+	if v, ok := e.validities()["mine"]; ok {
 		t.Errorf("a certificate that cannot be parsed: %+v", v)
 	}
-	w.must(w.Admin().Delete(t.Context(), mine))
-	if v, ok := w.validities()["mine"]; ok || w.certs.parsed.known["mine"].version != "" {
+	e.Must(e.Admin().Delete(t.Context(), mine))
+	if v, ok := e.validities()["mine"]; ok || e.certs.parsed.known["mine"].version != "" {
 		t.Errorf("a certificate that was deleted: %+v", v)
 	}
 
-	w.change(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations[hyperv1.DisablePKIReconciliationAnnotation] = yes
 	})
-	for secret, v := range w.validities() {
+	for secret, v := range e.validities() {
 		if !v.Renewal.IsZero() {
 			t.Errorf("nobody renews %s, and its renewal is %s", secret, v.Renewal)
 		}

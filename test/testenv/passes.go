@@ -61,12 +61,19 @@ func (e *Env) Try() error {
 	return e.pass(e.T.Context())
 }
 
+// Attempt runs one pass and returns the number of the controller's writes, and the pass's error.
+func (e *Env) Attempt() (writes int, err error) {
+	before := e.Calls.Writes()
+	err = e.Try()
+	return e.Calls.Writes() - before, err
+}
+
 // Once runs one pass, which must succeed, and returns the number of the controller's writes.
 func (e *Env) Once() (writes int) {
 	e.T.Helper()
-	before := e.Calls.Writes()
-	e.Must(e.Try())
-	return e.Calls.Writes() - before
+	writes, err := e.Attempt()
+	e.Must(err)
+	return writes
 }
 
 // Later advances the clock by the requeue time and runs one pass.

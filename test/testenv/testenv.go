@@ -115,7 +115,10 @@ func For(obj client.Object, list client.ObjectList) Option {
 
 // WithRealTime starts the clock at the real time. Tests of deletions need it, because the fake API server takes the time of a deletion from
 // the real clock, and tests of certificates, which are verified with the real time.
-func WithRealTime() Option { return func(o *options) { o.start = time.Now() } }
+func WithRealTime() Option { return WithStart(time.Now()) }
+
+// WithStart starts the clock at another time than Start.
+func WithStart(start time.Time) Option { return func(o *options) { o.start = start } }
 
 // WithDelays sets the delays of AWS.
 func WithDelays(delays fakeaws.Delays) Option { return func(o *options) { o.delays = &delays } }

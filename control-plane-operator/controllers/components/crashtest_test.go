@@ -10,14 +10,14 @@ import (
 
 func story(policy hyperv1.AvailabilityPolicy) crashtest.Setup {
 	return func(t testing.TB) *crashtest.Scenario {
-		w := newTestEnv(t, controlPlane(policy))
+		e := newFakeKubelet(t, controlPlane(policy))
 		return &crashtest.Scenario{
-			Cluster:          w.Cluster,
-			Start:            w.start,
-			OtherControllers: func(ctx context.Context) error { w.kubelet(ctx); return nil },
-			Advance:          w.clock.Step,
-			Ready:            w.ready,
-			Delete:           func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane(policy)) },
+			Cluster:          e.Cluster,
+			Start:            e.start,
+			OtherControllers: func(ctx context.Context) error { e.kubelet(ctx); return nil },
+			Advance:          e.clock.Step,
+			Ready:            e.ready,
+			Delete:           func(ctx context.Context) error { return e.Admin().Delete(ctx, controlPlane(policy)) },
 		}
 	}
 }

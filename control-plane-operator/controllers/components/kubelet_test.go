@@ -20,40 +20,40 @@ const revision = "revision"
 
 // kubelet simulates the workload controllers and the kubelets. Each call takes one step and returns whether there was
 // one.
-func (w *testEnv) kubelet(ctx context.Context) (moved bool) {
+func (e *fakeKubelet) kubelet(ctx context.Context) (moved bool) {
 	deployments, statefulSets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
-	w.must(w.Admin().List(ctx, deployments))
-	w.must(w.Admin().List(ctx, statefulSets))
+	e.must(e.Admin().List(ctx, deployments))
+	e.must(e.Admin().List(ctx, statefulSets))
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
-		f := w.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
-		moved = w.surge(ctx, f) || moved
-		f = w.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
+		f := e.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
+		moved = e.surge(ctx, f) || moved
+		f = e.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
 		before := d.DeepCopy()
 		d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = int32(len(f.pods)), int32(len(f.fresh)), f.available()
-		moved = w.publish(ctx, d, before) || moved
+		moved = e.publish(ctx, d, before) || moved
 	}
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
-		f := w.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
-		moved = w.replace(ctx, f) || moved
-		f = w.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
+		f := e.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
+		moved = e.replace(ctx, f) || moved
+		f = e.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
 		before := s.DeepCopy()
 		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(f.pods)), f.available()
 		s.Status.UpdateRevision, s.Status.CurrentRevision = f.revision, f.revision
 		for _, old := range f.old {
 			s.Status.CurrentRevision = old.Labels[revision]
 		}
-		moved = w.publish(ctx, s, before) || moved
+		moved = e.publish(ctx, s, before) || moved
 	}
 	return moved
 }
 
-func (w *testEnv) publish(ctx context.Context, obj, before client.Object) bool {
+func (e *fakeKubelet) publish(ctx context.Context, obj, before client.Object) bool {
 	if text(obj) == text(before) {
 		return false
 	}
-	w.must(w.Admin().Status().Patch(ctx, obj, client.MergeFrom(before)))
+	e.must(e.Admin().Status().Patch(ctx, obj, client.MergeFrom(before)))
 	return true
 }
 
@@ -74,11 +74,11 @@ type fleet struct {
 	pods, fresh, old []*corev1.Pod
 }
 
-func (w *testEnv) fleetOf(ctx context.Context, owner client.Object, template corev1.PodTemplateSpec, replicas int) *fleet {
+func (e *fakeKubelet) fleetOf(ctx context.Context, owner client.Object, template corev1.PodTemplateSpec, replicas int) *fleet {
 	sum := sha256.Sum256([]byte(text(template)))
 	f := &fleet{owner: owner, template: template, replicas: replicas, revision: hex.EncodeToString(sum[:4])}
 	list := &corev1.PodList{}
-	w.must(w.Admin().List(ctx, list, client.InNamespace(owner.GetNamespace())))
+	e.must(e.Admin().List(ctx, list, client.InNamespace(owner.GetNamespace())))
 	for i := range list.Items {
 		pod := &list.Items[i]
 		switch {
@@ -110,70 +110,70 @@ func healthy(pod *corev1.Pod) bool {
 }
 
 // surge creates the new pods of a Deployment, makes them ready and deletes the old ones.
-func (w *testEnv) surge(ctx context.Context, f *fleet) bool {
+func (e *fakeKubelet) surge(ctx context.Context, f *fleet) bool {
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%s-%d", f.owner.GetName(), f.revision, i)
 		if !slices.ContainsFunc(f.fresh, func(p *corev1.Pod) bool { return p.Name == name }) {
-			w.run(ctx, f, name)
+			e.run(ctx, f, name)
 			return true
 		}
 	}
-	if w.heal(ctx, f.fresh) {
+	if e.heal(ctx, f.fresh) {
 		return true
 	}
 	if len(f.old) == 0 || slices.ContainsFunc(f.fresh, func(p *corev1.Pod) bool { return !healthy(p) }) {
 		return false
 	}
 	for _, pod := range f.old {
-		w.must(w.Admin().Delete(ctx, pod))
+		e.must(e.Admin().Delete(ctx, pod))
 	}
 	return true
 }
 
 // replace does it for a StatefulSet. Its pods have fixed names and are deleted first.
-func (w *testEnv) replace(ctx context.Context, f *fleet) bool {
+func (e *fakeKubelet) replace(ctx context.Context, f *fleet) bool {
 	made := false
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%d", f.owner.GetName(), i)
 		if !slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool { return p.Name == name }) {
-			w.run(ctx, f, name)
+			e.run(ctx, f, name)
 			made = true
 		}
 	}
-	if made || w.heal(ctx, f.pods) {
+	if made || e.heal(ctx, f.pods) {
 		return true
 	}
 	if len(f.old) == 0 || slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool { return !healthy(p) }) {
 		return false
 	}
-	w.must(w.Admin().Delete(ctx, f.old[len(f.old)-1]))
+	e.must(e.Admin().Delete(ctx, f.old[len(f.old)-1]))
 	return true
 }
 
-func (w *testEnv) run(ctx context.Context, f *fleet, name string) {
+func (e *fakeKubelet) run(ctx context.Context, f *fleet, name string) {
 	pod := &corev1.Pod{ObjectMeta: *f.template.ObjectMeta.DeepCopy(), Spec: *f.template.Spec.DeepCopy()}
 	pod.Namespace, pod.Name = f.owner.GetNamespace(), name
-	pod.CreationTimestamp = metav1.NewTime(w.clock.Now())
+	pod.CreationTimestamp = metav1.NewTime(e.clock.Now())
 	pod.Labels[revision] = f.revision
 	pod.Spec.NodeName = "node-1"
-	w.must(controllerutil.SetControllerReference(f.owner, pod, scheme))
-	w.must(client.IgnoreAlreadyExists(w.Admin().Create(ctx, pod))) // an orphan of that name is being deleted
+	e.must(controllerutil.SetControllerReference(f.owner, pod, scheme))
+	e.must(client.IgnoreAlreadyExists(e.Admin().Create(ctx, pod))) // an orphan of that name is being deleted
 }
 
 // heal makes a pod ready, or sets the status of its failure.
-func (w *testEnv) heal(ctx context.Context, pods []*corev1.Pod) bool {
+func (e *fakeKubelet) heal(ctx context.Context, pods []*corev1.Pod) bool {
 	moved := false
 	for _, pod := range pods {
 		if healthy(pod) {
 			continue
 		}
 		before := pod.DeepCopy()
-		status, sick := w.sick[pod.Spec.Containers[0].Name]
+		status, sick := e.sick[pod.Spec.Containers[0].Name]
 		if !sick {
 			status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 		}
 		pod.Status = status
-		moved = w.publish(ctx, pod, before) || moved
+		moved = e.publish(ctx, pod, before) || moved
 	}
 	return moved
 }

@@ -58,7 +58,7 @@ const (
 var all = []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler}
 
 // testEnv is the environment of these tests: a management cluster with pods that become ready unless they are sick.
-type testEnv struct {
+type fakeKubelet struct {
 	*crashtest.Cluster
 	t        testing.TB
 	clock    *clocktesting.FakeClock
@@ -70,12 +70,12 @@ type testEnv struct {
 
 // newTestEnv uses the schemas of the type converters: only scenarios in which other controllers write the same status need
 // one.
-func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *testEnv {
-	w := &testEnv{
+func newFakeKubelet(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *fakeKubelet {
+	e := &fakeKubelet{
 		t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), sick: map[string]corev1.PodStatus{},
 		releases: fakerelease.New(fakerelease.Kubernetes(older, "1.35.4"), fakerelease.Kubernetes(newer, "1.36.3")),
 	}
-	w.Cluster = crashtest.NewCluster(crashtest.Options{
+	e.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: converters,
 		Kinds: []client.ObjectList{
@@ -89,8 +89,8 @@ func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...man
 			})
 		},
 	})
-	w.Create(t, hcp)
-	return w
+	e.Create(t, hcp)
+	return e
 }
 
 // controlPlane runs the older release.
@@ -104,18 +104,18 @@ func controlPlane(policy hyperv1.AvailabilityPolicy) *hyperv1.HostedControlPlane
 }
 
 // start restarts the controller and returns a function that reconciles all control planes.
-func (w *testEnv) start() func(context.Context) error {
-	w.reconciler = newReconciler(Options{
-		Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Admin()), Reader: w.Admin(), Scheme: scheme, Clock: w.clock, Releases: w.releases,
-		Certificates: &issuer{apply.New(w.Client(), scheme, "certificates")}, Components: components.ControlPlane,
+func (e *fakeKubelet) start() func(context.Context) error {
+	e.reconciler = newReconciler(Options{
+		Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Admin()), Reader: e.Admin(), Scheme: scheme, Clock: e.clock, Releases: e.releases,
+		Certificates: &issuer{apply.New(e.Client(), scheme, "certificates")}, Components: components.ControlPlane,
 		OperatorImage: "registry.example.com/control-plane-operator:test",
 	})
-	controller := w.reconciler.controller()
+	controller := e.reconciler.controller()
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
-		w.must(w.Admin().List(ctx, list))
+		e.must(e.Admin().List(ctx, list))
 		for i := range list.Items {
-			if err := w.RecordResult(controller.ReconcileObject(ctx, &list.Items[i])); err != nil {
+			if err := e.RecordResult(controller.ReconcileObject(ctx, &list.Items[i])); err != nil {
 				return err
 			}
 		}
@@ -142,66 +142,66 @@ func (i *issuer) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, fa
 }
 
 // settle advances the time until there are no more changes.
-func (w *testEnv) settle() {
-	w.t.Helper()
-	w.watch(func() {})
+func (e *fakeKubelet) settle() {
+	e.t.Helper()
+	e.watch(func() {})
 }
 
 // watch advances the time and calls the function after each step.
-func (w *testEnv) watch(look func()) {
-	w.t.Helper()
-	pass := w.start()
+func (e *fakeKubelet) watch(look func()) {
+	e.t.Helper()
+	pass := e.start()
 	for range 40 {
-		before := w.Calls.Writes()
-		w.must(pass(w.t.Context()))
+		before := e.Calls.Writes()
+		e.must(pass(e.t.Context()))
 		look()
-		moved := w.kubelet(w.t.Context())
-		w.must(w.CollectGarbage(w.t.Context()))
-		w.clock.Step(20 * time.Second)
-		if !moved && w.Calls.Writes() == before {
+		moved := e.kubelet(e.t.Context())
+		e.must(e.CollectGarbage(e.t.Context()))
+		e.clock.Step(20 * time.Second)
+		if !moved && e.Calls.Writes() == before {
 			return
 		}
 		look()
 	}
-	w.t.Fatal("the environment does not become stable")
+	e.t.Fatal("the environment does not become stable")
 }
 
-func (w *testEnv) must(err error) {
-	w.t.Helper()
+func (e *fakeKubelet) must(err error) {
+	e.t.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 }
 
-func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
-	w.t.Helper()
+func (e *fakeKubelet) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+	e.t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	w.must(w.Admin().Get(ctx, w.key("demo"), hcp))
+	e.must(e.Admin().Get(ctx, e.key("demo"), hcp))
 	return hcp
 }
 
-func (w *testEnv) key(name string) client.ObjectKey {
+func (e *fakeKubelet) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: "clusters-demo", Name: name}
 }
 
-func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
-	w.t.Helper()
-	hcp := w.hcp(w.t.Context())
+func (e *fakeKubelet) change(how func(*hyperv1.HostedControlPlane)) {
+	e.t.Helper()
+	hcp := e.hcp(e.t.Context())
 	how(hcp)
-	w.must(w.Admin().Update(w.t.Context(), hcp))
+	e.must(e.Admin().Update(e.t.Context(), hcp))
 }
 
-func (w *testEnv) release(image string) {
-	w.t.Helper()
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = image })
+func (e *fakeKubelet) release(image string) {
+	e.t.Helper()
+	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = image })
 }
 
 // component returns the ControlPlaneComponent of that name, or nil.
-func (w *testEnv) component(name string) *hyperv1.ControlPlaneComponent {
-	w.t.Helper()
+func (e *fakeKubelet) component(name string) *hyperv1.ControlPlaneComponent {
+	e.t.Helper()
 	c := &hyperv1.ControlPlaneComponent{}
-	err := w.Admin().Get(w.t.Context(), w.key(name), c)
-	w.must(client.IgnoreNotFound(err))
+	err := e.Admin().Get(e.t.Context(), e.key(name), c)
+	e.must(client.IgnoreNotFound(err))
 	if err != nil {
 		return nil
 	}
@@ -209,35 +209,35 @@ func (w *testEnv) component(name string) *hyperv1.ControlPlaneComponent {
 }
 
 // wants expects this condition of the component.
-func (w *testEnv) wants(name, condition string, status metav1.ConditionStatus, reason, message string) {
-	w.t.Helper()
-	c := w.component(name)
+func (e *fakeKubelet) wants(name, condition string, status metav1.ConditionStatus, reason, message string) {
+	e.t.Helper()
+	c := e.component(name)
 	if c == nil {
-		w.t.Fatalf("there is no %s", name)
+		e.t.Fatalf("there is no %s", name)
 	}
 	got := meta.FindStatusCondition(c.Status.Conditions, condition)
 	if got == nil || got.Status != status || got.Reason != reason || !strings.Contains(got.Message, message) {
-		w.t.Errorf("%s of %s is %+v, want %s %s %q", condition, name, got, status, reason, message)
+		e.t.Errorf("%s of %s is %+v, want %s %s %q", condition, name, got, status, reason, message)
 	}
 }
 
 // says expects this condition of the control plane.
-func (w *testEnv) says(condition string, status metav1.ConditionStatus, reason, message string) {
-	w.t.Helper()
-	got := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
+func (e *fakeKubelet) says(condition string, status metav1.ConditionStatus, reason, message string) {
+	e.t.Helper()
+	got := meta.FindStatusCondition(e.hcp(e.t.Context()).Status.Conditions, condition)
 	if got == nil || got.Status != status || got.Reason != reason || !strings.Contains(got.Message, message) {
-		w.t.Errorf("%s is %+v, want %s %s %q", condition, got, status, reason, message)
+		e.t.Errorf("%s is %+v, want %s %s %q", condition, got, status, reason, message)
 	}
 }
 
 // ready returns why the desired release is not rolled out yet.
-func (w *testEnv) ready(ctx context.Context) string {
-	v := w.hcp(ctx).Status.VersionStatus
+func (e *fakeKubelet) ready(ctx context.Context) string {
+	v := e.hcp(ctx).Status.VersionStatus
 	if v == nil || len(v.History) == 0 || v.History[0].State != configv1.CompletedUpdate {
 		return fmt.Sprintf("%+v", v)
 	}
 	for _, name := range all {
-		c := w.component(name)
+		c := e.component(name)
 		if c == nil || !meta.IsStatusConditionTrue(c.Status.Conditions, hyperv1.ControlPlaneComponentRolloutComplete) {
 			return fmt.Sprintf("%s: %+v", name, c)
 		}
@@ -246,10 +246,10 @@ func (w *testEnv) ready(ctx context.Context) string {
 }
 
 // pods returns the pods of a component by the version of their main image.
-func (w *testEnv) pods(name string) map[string]int {
-	w.t.Helper()
+func (e *fakeKubelet) pods(name string) map[string]int {
+	e.t.Helper()
 	list := &corev1.PodList{}
-	w.must(w.Admin().List(w.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))
+	e.must(e.Admin().List(e.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))
 	versions := map[string]int{}
 	for _, pod := range list.Items {
 		_, version, _ := strings.Cut(pod.Spec.Containers[0].Image, ":")
@@ -259,10 +259,10 @@ func (w *testEnv) pods(name string) map[string]int {
 }
 
 // revisions returns the templates of a component's pods, which shows whether any was replaced.
-func (w *testEnv) revisions(name string) string {
-	w.t.Helper()
+func (e *fakeKubelet) revisions(name string) string {
+	e.t.Helper()
 	list := &corev1.PodList{}
-	w.must(w.Admin().List(w.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))
+	e.must(e.Admin().List(e.t.Context(), list, client.InNamespace("clusters-demo"), client.MatchingLabels{"app": name}))
 	count := map[string]int{}
 	for _, pod := range list.Items {
 		count[pod.Labels[revision]]++

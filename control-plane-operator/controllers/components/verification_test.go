@@ -15,54 +15,54 @@ import (
 )
 
 // verifies returns whether the deployed API server verifies kubelets.
-func (w *testEnv) verifies() bool {
-	w.t.Helper()
+func (e *fakeKubelet) verifies() bool {
+	e.t.Helper()
 	d := &appsv1.Deployment{}
-	w.must(w.Admin().Get(w.t.Context(), w.key(names.KubeAPIServer), d))
+	e.must(e.Admin().Get(e.t.Context(), e.key(names.KubeAPIServer), d))
 	return slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Args, func(arg string) bool { return strings.HasPrefix(arg, "--kubelet-certificate-authority=") })
 }
 
 // nodes sets the report of the hostedclusterresources controller.
-func (w *testEnv) nodes(count int32, signed metav1.ConditionStatus) {
-	w.t.Helper()
-	hcp := w.hcp(w.t.Context())
+func (e *fakeKubelet) nodes(count int32, signed metav1.ConditionStatus) {
+	e.t.Helper()
+	hcp := e.hcp(e.t.Context())
 	hcp.Status.NodeCount = ptr.To(count)
-	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.KubeletServingCertificatesSigned, Status: signed}, w.clock.Now())
-	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
+	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: hyperv1.KubeletServingCertificatesSigned, Status: signed}, e.clock.Now())
+	e.must(e.Admin().Status().Update(e.t.Context(), hcp))
 }
 
 // Otherwise kube-apiserver would be rolled out twice.
 func TestNewClusterVerifiesKubeletsFromTheFirstPod(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.SingleReplica))
-	w.watch(func() {
-		if d := (&appsv1.Deployment{}); w.Admin().Get(t.Context(), w.key(names.KubeAPIServer), d) == nil && !w.verifies() {
+	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
+	e.watch(func() {
+		if d := (&appsv1.Deployment{}); e.Admin().Get(t.Context(), e.key(names.KubeAPIServer), d) == nil && !e.verifies() {
 			t.Error("there is an API server that does not verify kubelets")
 		}
 	})
-	w.nodes(1, metav1.ConditionFalse) // only the node with the invalid certificate is affected
-	w.settle()
-	if !w.verifies() || w.hcp(t.Context()).Status.KubeletVerification != hyperv1.KubeletVerificationEnabled {
+	e.nodes(1, metav1.ConditionFalse) // only the node with the invalid certificate is affected
+	e.settle()
+	if !e.verifies() || e.hcp(t.Context()).Status.KubeletVerification != hyperv1.KubeletVerificationEnabled {
 		t.Error("the first node ends the verification of all")
 	}
 }
 
 func TestExistingClusterVerifiesKubeletsWhenAllHaveCertificates(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.SingleReplica))
-	w.nodes(3, metav1.ConditionFalse)
-	w.settle()
-	if w.verifies() {
+	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
+	e.nodes(3, metav1.ConditionFalse)
+	e.settle()
+	if e.verifies() {
 		t.Fatal("the logs of nodes of before cannot be read any more")
 	}
-	w.nodes(3, metav1.ConditionUnknown)
-	if w.settle(); w.verifies() {
+	e.nodes(3, metav1.ConditionUnknown)
+	if e.settle(); e.verifies() {
 		t.Fatal("verifies nodes of which nothing is known")
 	}
-	w.nodes(3, metav1.ConditionTrue)
-	if w.settle(); !w.verifies() {
+	e.nodes(3, metav1.ConditionTrue)
+	if e.settle(); !e.verifies() {
 		t.Fatal("does not verify nodes that all have certificates")
 	}
-	w.nodes(3, metav1.ConditionFalse)
-	if w.settle(); !w.verifies() {
+	e.nodes(3, metav1.ConditionFalse)
+	if e.settle(); !e.verifies() {
 		t.Error("a node without a certificate ends the verification of all")
 	}
 }

@@ -27,28 +27,28 @@ import (
 
 // Includes the fields that Cluster API reads.
 func TestStartOfAnAPIServerIsReported(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
+	e := newFakeAPIServer(t)
+	e.pass()
 	const not = " is not there yet: Secret " + secret + ", by which it is found, has not been written"
-	w.want(hyperv1.KubeAPIServerAvailable, "False NotDeployed: the API server"+not)
-	w.want(hyperv1.EtcdAvailable, "False NotDeployed: etcd"+not)
-	if s := w.status(); s.Ready || s.Initialized || s.Initialization != nil || s.KubeConfig != nil || s.Version != "" {
+	e.want(hyperv1.KubeAPIServerAvailable, "False NotDeployed: the API server"+not)
+	e.want(hyperv1.EtcdAvailable, "False NotDeployed: etcd"+not)
+	if s := e.status(); s.Ready || s.Initialized || s.Initialization != nil || s.KubeConfig != nil || s.Version != "" {
 		t.Errorf("promised: %+v", s)
 	}
 
-	w.api.code, w.api.readyz = http.StatusInternalServerError, starting
-	w.publish(w.api.kubeconfig())
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: poststarthook/rbac/bootstrap-roles")
-	w.want(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
-	if w.status().Initialized {
+	e.api.code, e.api.readyz = http.StatusInternalServerError, starting
+	e.publish(e.api.kubeconfig())
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: poststarthook/rbac/bootstrap-roles")
+	e.want(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
+	if e.status().Initialized {
 		t.Error("initialized before it was ready")
 	}
 
-	w.api.code, w.api.readyz = http.StatusOK, allWell
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	s := w.status()
+	e.api.code, e.api.readyz = http.StatusOK, allWell
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	s := e.status()
 	if !s.Ready || !s.Initialized || s.Initialization == nil || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
 		t.Errorf("%+v", s)
 	}
@@ -71,18 +71,18 @@ func TestHealthChecksAreMeasured(t *testing.T) {
 		}
 		return -1
 	}
-	w := newTestEnv(t)
-	w.pass()
+	e := newFakeAPIServer(t)
+	e.pass()
 	if got := ready(); got != 0 {
 		t.Errorf("before the API server exists, the metric is %v", got)
 	}
-	w.publish(w.api.kubeconfig())
-	w.pass()
+	e.publish(e.api.kubeconfig())
+	e.pass()
 	if got := ready(); got != 1 {
 		t.Errorf("of an API server that is ready, the metric is %v", got)
 	}
-	w.api.Close()
-	w.pass()
+	e.api.Close()
+	e.pass()
 	if got := ready(); got != 0 {
 		t.Errorf("of an API server that does not respond, the metric is %v", got)
 	}
@@ -90,205 +90,205 @@ func TestHealthChecksAreMeasured(t *testing.T) {
 
 // The result is confirmed by another check, and the status stays initialized.
 func TestLossOfAnAPIServerIsConfirmedAndReported(t *testing.T) {
-	w := deployed(t)
-	w.pass()
-	w.api.Close()
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	w.outlast()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+w.host()+" refuses connections")
-	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
-	if s := w.status(); s.Ready || !s.Initialized || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
+	e := deployed(t)
+	e.pass()
+	e.api.Close()
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.outlast()
+	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+e.host()+" refuses connections")
+	e.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
+	if s := e.status(); s.Ready || !s.Initialized || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
 		t.Errorf("%+v", s)
 	}
 
-	old := w.api
-	w.api = newAPIServer(t)
-	w.publish(w.api.kubeconfig())
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	if old.asked == 0 || w.api.asked == 0 {
+	old := e.api
+	e.api = newAPIServer(t)
+	e.publish(e.api.kubeconfig())
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	if old.asked == 0 || e.api.asked == 0 {
 		t.Error("nobody was asked")
 	}
 }
 
 // outlast reconciles until an outage is confirmed.
-func (w *testEnv) outlast() {
-	w.t.Helper()
+func (e *fakeAPIServer) outlast() {
+	e.t.Helper()
 	for spent := time.Duration(0); spent < outage; spent += confirmAfter {
-		w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-		if w.next != confirmAfter {
-			w.t.Errorf("comes back after %s", w.next)
+		e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+		if e.next != confirmAfter {
+			e.t.Errorf("comes back after %s", e.next)
 		}
-		w.pass()
+		e.pass()
 	}
 }
 
 const endingServer = "[+]etcd ok\n[-]shutdown failed: reason withheld\n"
 
 func TestOnlyLastingOutageIsReported(t *testing.T) {
-	w := deployed(t)
-	w.pass()
-	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
-	w.pass()
-	w.outlast()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: shutdown")
+	e := deployed(t)
+	e.pass()
+	e.api.code, e.api.readyz = http.StatusInternalServerError, endingServer
+	e.pass()
+	e.outlast()
+	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: shutdown")
 }
 
 // Each change of the Deployment triggers a check during a roll-out, and more than one check may reach a server that is
 // shutting down.
 func TestTerminatingServerIsNotAnOutage(t *testing.T) {
-	w := deployed(t)
-	w.pass()
-	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
+	e := deployed(t)
+	e.pass()
+	e.api.code, e.api.readyz = http.StatusInternalServerError, endingServer
 	for range 5 {
-		_, err := w.controller.ReconcileObject(t.Context(), w.hcp(t.Context()))
-		w.must(err)
-		w.clock.Step(time.Second)
-		w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+		_, err := e.controller.ReconcileObject(t.Context(), e.hcp(t.Context()))
+		e.must(err)
+		e.clock.Step(time.Second)
+		e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 	}
-	w.api.code, w.api.readyz = http.StatusOK, allWell
-	w.pass()
-	w.api.code, w.api.readyz = http.StatusInternalServerError, endingServer
-	w.pass() // the next shutdown starts a new period
-	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.api.code, e.api.readyz = http.StatusOK, allWell
+	e.pass()
+	e.api.code, e.api.readyz = http.StatusInternalServerError, endingServer
+	e.pass() // the next shutdown starts a new period
+	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 }
 
 // The Service in the management cluster responds, but the load balancer does not.
 func TestUnreachableLoadBalancerIsReported(t *testing.T) {
-	w := deployed(t)
-	w.checkPaths()
+	e := deployed(t)
+	e.checkPaths()
 	balancer, err := net.Listen("tcp", "127.0.0.1:0") // accepts, but does not forward
-	w.must(err)
+	e.must(err)
 	defer balancer.Close()
-	svc := w.publishAt(balancer.Addr())
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	w.want(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: waiting for the first check")
-	w.awaitCheck()
-	w.want(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: "+balancer.Addr().String()+" does not answer within 3s; within the management cluster: "+balancer.Addr().String()+" does not answer within 3s")
+	svc := e.publishAt(balancer.Addr())
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.want(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: waiting for the first check")
+	e.awaitCheck()
+	e.want(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: "+balancer.Addr().String()+" does not answer within 3s; within the management cluster: "+balancer.Addr().String()+" does not answer within 3s")
 
-	svc.Spec.Ports[0].Port = int32(w.api.Listener.Addr().(*net.TCPAddr).Port)
-	w.must(w.Admin().Update(t.Context(), svc))
-	w.pass()
-	w.awaitCheck()
-	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+	svc.Spec.Ports[0].Port = int32(e.api.Listener.Addr().(*net.TCPAddr).Port)
+	e.must(e.Admin().Update(t.Context(), svc))
+	e.pass()
+	e.awaitCheck()
+	e.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
 
 	// A restarted operator keeps the condition until its first result, and removes it when checks are disabled.
-	w.checkPaths()
-	w.pass()
-	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
-	w.awaitCheck()
-	w.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
-	w.start()
-	w.pass()
-	w.want(hyperv1.KubeAPIServerReachable, "nothing")
+	e.checkPaths()
+	e.pass()
+	e.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+	e.awaitCheck()
+	e.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+	e.start()
+	e.pass()
+	e.want(hyperv1.KubeAPIServerReachable, "nothing")
 }
 
 // A Service routes to a ready pod after a short time. After that time the interval is the usual one.
 func TestNewAPIServerIsCheckedEverySecond(t *testing.T) {
-	w := deployed(t)
-	w.api.Close()
-	w.pass()
-	if w.next < 8*time.Second {
-		t.Errorf("comes back after %s although there is no pod", w.next)
+	e := deployed(t)
+	e.api.Close()
+	e.pass()
+	if e.next < 8*time.Second {
+		t.Errorf("comes back after %s although there is no pod", e.next)
 	}
-	w.Create(t, &appsv1.Deployment{
+	e.Create(t, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServer},
 		Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{
-			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.clock.Now()),
+			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(e.clock.Now()),
 		}}},
 	})
-	w.next = 0 // the watch reports a ready pod
-	w.pass()
-	if w.next != arrivalInterval {
-		t.Errorf("comes back after %s", w.next)
+	e.next = 0 // the watch reports a ready pod
+	e.pass()
+	if e.next != arrivalInterval {
+		t.Errorf("comes back after %s", e.next)
 	}
-	w.clock.Step(arrival)
-	w.pass()
-	if w.next < 8*time.Second {
-		t.Errorf("comes back after %s although that was long ago", w.next)
+	e.clock.Step(arrival)
+	e.pass()
+	if e.next < 8*time.Second {
+		t.Errorf("comes back after %s although that was long ago", e.next)
 	}
 }
 
 func TestLostEtcdIsReported(t *testing.T) {
-	w := deployed(t)
-	w.pass()
-	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" is not ready; these checks fail: etcd, etcd-readiness")
-	w.want(hyperv1.EtcdAvailable, "False EtcdWaitingForQuorum: the API server gets no answer from etcd")
+	e := deployed(t)
+	e.pass()
+	e.api.code, e.api.readyz = http.StatusInternalServerError, noEtcd
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: etcd, etcd-readiness")
+	e.want(hyperv1.EtcdAvailable, "False EtcdWaitingForQuorum: the API server gets no answer from etcd")
 }
 
 func TestCorruptEtcdIsReported(t *testing.T) {
-	w := deployed(t)
-	w.pass()
-	w.corrupt = []string{"etcd-1"}
-	w.pass()
-	w.want(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
-	w.api.code, w.api.readyz = http.StatusInternalServerError, noEtcd
-	w.pass()
-	w.want(hyperv1.EtcdAvailable, "False EtcdDataCorrupt: the data of etcd-1 differs from that of the other members, and etcd has stopped: "+
+	e := deployed(t)
+	e.pass()
+	e.corrupt = []string{"etcd-1"}
+	e.pass()
+	e.want(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
+	e.api.code, e.api.readyz = http.StatusInternalServerError, noEtcd
+	e.pass()
+	e.want(hyperv1.EtcdAvailable, "False EtcdDataCorrupt: the data of etcd-1 differs from that of the other members, and etcd has stopped: "+
 		"replace the volume as described in docs/etcd.md")
 }
 
 func TestComponentConditionsExplainTheProblem(t *testing.T) {
-	w := deployed(t)
-	w.api.Close()
+	e := deployed(t)
+	e.api.Close()
 	is := func(name string, status metav1.ConditionStatus, reason, message string) {
 		t.Helper()
 		c := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		_ = w.Admin().Delete(t.Context(), c)
+		_ = e.Admin().Delete(t.Context(), c)
 		c.ResourceVersion = ""
 		c.Status.Conditions = []metav1.Condition{{Type: hyperv1.ControlPlaneComponentAvailable, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Unix(0, 0)}}
-		w.must(w.Admin().Create(t.Context(), c))
-		w.pass()
+		e.must(e.Admin().Create(t.Context(), c))
+		e.pass()
 	}
 	is(names.KubeAPIServer, metav1.ConditionFalse, hyperv1.WaitingForDependenciesReason, "waiting until etcd runs version 1.36.3")
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+w.host()+" refuses connections")
+	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+e.host()+" refuses connections")
 	is(names.Etcd, metav1.ConditionFalse, hyperv1.VolumeNotReadyReason, "etcd-0: no volume")
-	w.want(hyperv1.KubeAPIServerAvailable, "False VolumeNotReady: "+w.host()+" refuses connections; etcd-0: no volume")
-	w.want(hyperv1.EtcdAvailable, "False VolumeNotReady: etcd-0: no volume")
+	e.want(hyperv1.KubeAPIServerAvailable, "False VolumeNotReady: "+e.host()+" refuses connections; etcd-0: no volume")
+	e.want(hyperv1.EtcdAvailable, "False VolumeNotReady: etcd-0: no volume")
 	is(names.Etcd, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	is(names.KubeAPIServer, metav1.ConditionFalse, hyperv1.ContainerCrashedReason, "container kube-apiserver ends with exit code 1")
-	w.want(hyperv1.KubeAPIServerAvailable, "False ContainerCrashed: "+w.host()+" refuses connections; container kube-apiserver ends with exit code 1")
-	w.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
+	e.want(hyperv1.KubeAPIServerAvailable, "False ContainerCrashed: "+e.host()+" refuses connections; container kube-apiserver ends with exit code 1")
+	e.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
 }
 
 func TestUpgradeChangesTheVersion(t *testing.T) {
-	w := deployed(t)
-	w.pass()
-	w.api.version = "v1.37.0"
-	w.pass()
-	if got := w.status().Version; got != "v1.37.0" {
+	e := deployed(t)
+	e.pass()
+	e.api.version = "v1.37.0"
+	e.pass()
+	if got := e.status().Version; got != "v1.37.0" {
 		t.Errorf("version %s", got)
 	}
 }
 
 // Renewed credentials are read after the first failure.
 func TestRenewedCredentialsAreUsed(t *testing.T) {
-	w := deployed(t)
-	stale := w.api.kubeconfig()
+	e := deployed(t)
+	stale := e.api.kubeconfig()
 	stale.AuthInfos["u"].Token = "stale"
-	w.publish(stale)
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigRefused: "+w.host()+" returns 401 Unauthorized for the credentials in Secret "+secret)
-	w.publish(w.api.kubeconfig())
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.publish(stale)
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigRefused: "+e.host()+" returns 401 Unauthorized for the credentials in Secret "+secret)
+	e.publish(e.api.kubeconfig())
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 }
 
 // A deleted Secret is detected after some minutes. Until then the cached kubeconfig is used.
 func TestDeletedKubeconfigIsDetected(t *testing.T) {
-	w := deployed(t)
-	w.pass()
-	w.must(w.Admin().Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: secret}}))
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	w.clock.Step(keep)
-	w.pass()
-	if !strings.HasPrefix(w.says(hyperv1.KubeAPIServerAvailable), "False NotDeployed") {
-		t.Error(w.says(hyperv1.KubeAPIServerAvailable))
+	e := deployed(t)
+	e.pass()
+	e.must(e.Admin().Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: secret}}))
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.clock.Step(keep)
+	e.pass()
+	if !strings.HasPrefix(e.says(hyperv1.KubeAPIServerAvailable), "False NotDeployed") {
+		t.Error(e.says(hyperv1.KubeAPIServerAvailable))
 	}
 }
 
@@ -308,17 +308,17 @@ func TestInvalidKubeconfigsAreReported(t *testing.T) {
 		}, want: "has certificates or keys that cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
+			e := newFakeAPIServer(t)
 			if c.spoil != nil {
-				cfg := w.api.kubeconfig()
+				cfg := e.api.kubeconfig()
 				c.spoil(cfg)
-				w.publish(cfg)
+				e.publish(cfg)
 			} else {
-				w.put(secret, names.ClusterKubeconfigFile, []byte(c.text))
+				e.put(secret, names.ClusterKubeconfigFile, []byte(c.text))
 			}
-			w.pass()
-			w.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigInvalid: value in Secret "+secret+" "+c.want)
-			if w.api.asked > 0 {
+			e.pass()
+			e.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigInvalid: value in Secret "+secret+" "+c.want)
+			if e.api.asked > 0 {
 				t.Error("the server was asked all the same")
 			}
 		})
@@ -330,54 +330,54 @@ func program() *clientcmdapi.ExecConfig {
 }
 
 func TestUntrustedServerIsReported(t *testing.T) {
-	w := newTestEnv(t)
-	cfg := w.api.kubeconfig()
+	e := newFakeAPIServer(t)
+	cfg := e.api.kubeconfig()
 	cfg.Clusters["c"].TLSServerName = "other.example.org"
-	w.publish(cfg)
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+w.host()+" is issued for other names")
+	e.publish(cfg)
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+e.host()+" is issued for other names")
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	w := deployed(t)
-	w.api.code = http.StatusFound
-	w.pass()
-	w.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+w.host()+" returns 302 Found for its readiness check")
+	e := deployed(t)
+	e.api.code = http.StatusFound
+	e.pass()
+	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" returns 302 Found for its readiness check")
 }
 
 // The Secrets are not read each time.
 func TestCheckIntervals(t *testing.T) {
-	w := newTestEnv(t)
-	w.pass()
-	if w.next < 10*time.Second || w.next > 12*time.Second {
-		t.Errorf("without an API server comes back after %s", w.next)
+	e := newFakeAPIServer(t)
+	e.pass()
+	if e.next < 10*time.Second || e.next > 12*time.Second {
+		t.Errorf("without an API server comes back after %s", e.next)
 	}
-	w.publish(w.api.kubeconfig())
-	w.pass()
-	if w.next < 30*time.Second || w.next > 36*time.Second {
-		t.Errorf("with an API server comes back after %s", w.next)
+	e.publish(e.api.kubeconfig())
+	e.pass()
+	if e.next < 30*time.Second || e.next > 36*time.Second {
+		t.Errorf("with an API server comes back after %s", e.next)
 	}
-	before := w.api.asked
+	before := e.api.asked
 	for range 3 {
-		w.pass()
+		e.pass()
 	}
-	if got := w.api.asked - before; got != 6 {
+	if got := e.api.asked - before; got != 6 {
 		t.Errorf("%d questions in three passes", got)
 	}
 }
 
 func TestMessagesContainNoSecretData(t *testing.T) {
-	for _, spoil := range []func(*testEnv){
-		func(*testEnv) {},
-		func(w *testEnv) { w.api.Close() },
-		func(w *testEnv) { w.api.code = http.StatusInternalServerError; w.api.readyz = token },
-		func(w *testEnv) { w.put(secret, names.ClusterKubeconfigFile, []byte("a: ["+token)) },
+	for _, spoil := range []func(*fakeAPIServer){
+		func(*fakeAPIServer) {},
+		func(e *fakeAPIServer) { e.api.Close() },
+		func(e *fakeAPIServer) { e.api.code = http.StatusInternalServerError; e.api.readyz = token },
+		func(e *fakeAPIServer) { e.put(secret, names.ClusterKubeconfigFile, []byte("a: ["+token)) },
 	} {
-		w := deployed(t)
-		spoil(w)
-		w.pass()
-		text, err := json.Marshal(w.status())
-		w.must(err)
+		e := deployed(t)
+		spoil(e)
+		e.pass()
+		text, err := json.Marshal(e.status())
+		e.must(err)
 		if strings.Contains(string(text), token) {
 			t.Errorf("told: %s", text)
 		}
@@ -385,19 +385,19 @@ func TestMessagesContainNoSecretData(t *testing.T) {
 }
 
 func story(t testing.TB) *crashtest.Scenario {
-	w := deployed(t)
+	e := deployed(t)
 	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Start:   w.start,
-		Advance: w.clock.Step,
-		Mask:    func(text string) string { return strings.ReplaceAll(text, w.host(), "the-api-server") },
+		Cluster: e.Cluster,
+		Start:   e.start,
+		Advance: e.clock.Step,
+		Mask:    func(text string) string { return strings.ReplaceAll(text, e.host(), "the-api-server") },
 		Ready: func(ctx context.Context) string {
-			if hcp := w.hcp(ctx); hcp != nil && !hcp.Status.Ready {
-				return w.says(hyperv1.KubeAPIServerAvailable)
+			if hcp := e.hcp(ctx); hcp != nil && !hcp.Status.Ready {
+				return e.says(hyperv1.KubeAPIServerAvailable)
 			}
 			return ""
 		},
-		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp(ctx)) },
+		Delete: func(ctx context.Context) error { return e.Admin().Delete(ctx, e.hcp(ctx)) },
 	}
 }
 

@@ -48,7 +48,7 @@ var scheme = func() *runtime.Scheme {
 }()
 
 // testEnv is the environment of these tests: a control plane with a small fake API server.
-type testEnv struct {
+type fakeAPIServer struct {
 	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
@@ -110,129 +110,129 @@ func (a *apiServer) kubeconfig() *clientcmdapi.Config {
 	}
 }
 
-func newTestEnv(t testing.TB) *testEnv {
-	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), api: newAPIServer(t)}
-	w.Cluster = crashtest.NewCluster(crashtest.Options{
+func newFakeAPIServer(t testing.TB) *fakeAPIServer {
+	e := &fakeAPIServer{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), api: newAPIServer(t)}
+	e.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
 	})
-	w.Create(t, &hyperv1.HostedControlPlane{
+	e.Create(t, &hyperv1.HostedControlPlane{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}, Spec: hyperv1.HostedControlPlaneSpec{InfraID: "demo-x"},
 	})
-	w.start()
-	return w
+	e.start()
+	return e
 }
 
 // deployed is an environment with a running API server.
-func deployed(t testing.TB) *testEnv {
-	w := newTestEnv(t)
-	w.publish(w.api.kubeconfig())
-	return w
+func deployed(t testing.TB) *fakeAPIServer {
+	e := newFakeAPIServer(t)
+	e.publish(e.api.kubeconfig())
+	return e
 }
 
 // publish writes the Secrets as the components controller does.
-func (w *testEnv) publish(cfg *clientcmdapi.Config) {
-	w.t.Helper()
+func (e *fakeAPIServer) publish(cfg *clientcmdapi.Config) {
+	e.t.Helper()
 	text, err := clientcmd.Write(*cfg)
-	w.must(err)
-	w.put(secret, names.ClusterKubeconfigFile, text)
-	w.put(names.AdminKubeconfig, names.AdminKubeconfigFile, text)
+	e.must(err)
+	e.put(secret, names.ClusterKubeconfigFile, text)
+	e.put(names.AdminKubeconfig, names.AdminKubeconfigFile, text)
 }
 
-func (w *testEnv) put(name, key string, value []byte) {
-	w.t.Helper()
+func (e *fakeAPIServer) put(name, key string, value []byte) {
+	e.t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	w.must(client.IgnoreNotFound(w.Admin().Delete(w.t.Context(), s.DeepCopy())))
+	e.must(client.IgnoreNotFound(e.Admin().Delete(e.t.Context(), s.DeepCopy())))
 	s.Data = map[string][]byte{key: value}
-	w.Create(w.t, s)
+	e.Create(e.t, s)
 }
 
-func (w *testEnv) start() func(context.Context) error {
-	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
-		CorruptMembers: func(context.Context, *hyperv1.HostedControlPlane) ([]string, error) { return w.corrupt, nil },
+func (e *fakeAPIServer) start() func(context.Context) error {
+	e.reconciler = newReconciler(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Clock: e.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
+		CorruptMembers: func(context.Context, *hyperv1.HostedControlPlane) ([]string, error) { return e.corrupt, nil },
 	})
-	w.controller = w.reconciler.controller()
+	e.controller = e.reconciler.controller()
 	return func(ctx context.Context) error {
-		hcp := w.hcp(ctx)
+		hcp := e.hcp(ctx)
 		if hcp == nil {
 			return nil
 		}
-		result, err := w.controller.ReconcileObject(ctx, hcp)
-		w.next = result.RequeueAfter
-		return w.RecordResult(result, err)
+		result, err := e.controller.ReconcileObject(ctx, hcp)
+		e.next = result.RequeueAfter
+		return e.RecordResult(result, err)
 	}
 }
 
 // checkPaths starts a controller that checks load balancers.
-func (w *testEnv) checkPaths() {
-	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Clock: w.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
-	w.controller = w.reconciler.controller()
-	w.t.Cleanup(w.reconciler.monitor.stop)
+func (e *fakeAPIServer) checkPaths() {
+	e.reconciler = newReconciler(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Clock: e.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
+	e.controller = e.reconciler.controller()
+	e.t.Cleanup(e.reconciler.monitor.stop)
 }
 
 // publishAt publishes the API server by a load balancer at an address.
-func (w *testEnv) publishAt(at net.Addr) *corev1.Service {
-	w.t.Helper()
+func (e *fakeAPIServer) publishAt(at net.Addr) *corev1.Service {
+	e.t.Helper()
 	tcp := at.(*net.TCPAddr)
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServer}, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, ClusterIP: tcp.IP.String(), Ports: []corev1.ServicePort{{Port: int32(tcp.Port)}},
 	}}
 	s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: tcp.IP.String()}}
-	w.Create(w.t, s)
+	e.Create(e.t, s)
 	return s
 }
 
 // awaitCheck waits for the trigger of a background check and reconciles.
-func (w *testEnv) awaitCheck() {
-	w.t.Helper()
+func (e *fakeAPIServer) awaitCheck() {
+	e.t.Helper()
 	select {
-	case <-w.reconciler.changes:
+	case <-e.reconciler.changes:
 	case <-time.After(time.Minute):
-		w.t.Fatal("no check has wakened the controller")
+		e.t.Fatal("no check has wakened the controller")
 	}
-	w.pass()
+	e.pass()
 }
 
 // pass reconciles once, after the requeue time.
-func (w *testEnv) pass() {
-	w.t.Helper()
-	w.clock.Step(w.next)
-	result, err := w.controller.ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
-	w.must(err)
-	w.next = result.RequeueAfter
+func (e *fakeAPIServer) pass() {
+	e.t.Helper()
+	e.clock.Step(e.next)
+	result, err := e.controller.ReconcileObject(e.t.Context(), e.hcp(e.t.Context()))
+	e.must(err)
+	e.next = result.RequeueAfter
 }
 
-func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (e *fakeAPIServer) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{}
-	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
-		w.must(client.IgnoreNotFound(err))
+	if err := e.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
+		e.must(client.IgnoreNotFound(err))
 		return nil
 	}
 	return hcp
 }
 
-func (w *testEnv) status() hyperv1.HostedControlPlaneStatus { return w.hcp(w.t.Context()).Status }
+func (e *fakeAPIServer) status() hyperv1.HostedControlPlaneStatus { return e.hcp(e.t.Context()).Status }
 
 // says returns a condition in one line.
-func (w *testEnv) says(condition string) string {
-	c := meta.FindStatusCondition(w.status().Conditions, condition)
+func (e *fakeAPIServer) says(condition string) string {
+	c := meta.FindStatusCondition(e.status().Conditions, condition)
 	if c == nil {
 		return "nothing"
 	}
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-func (w *testEnv) want(condition, line string) {
-	w.t.Helper()
-	if got := w.says(condition); got != line {
-		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
+func (e *fakeAPIServer) want(condition, line string) {
+	e.t.Helper()
+	if got := e.says(condition); got != line {
+		e.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
 	}
 }
 
-func (w *testEnv) host() string { return w.api.Listener.Addr().String() }
+func (e *fakeAPIServer) host() string { return e.api.Listener.Addr().String() }
 
-func (w *testEnv) must(err error) {
-	w.t.Helper()
+func (e *fakeAPIServer) must(err error) {
+	e.t.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 }

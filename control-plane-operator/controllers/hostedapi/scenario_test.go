@@ -23,31 +23,32 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // Includes the fields that Cluster API reads.
 func TestStartOfAnAPIServerIsReported(t *testing.T) {
 	e := newFakeAPIServer(t)
-	e.pass()
+	e.Later()
 	const not = " is not there yet: Secret " + secret + ", by which it is found, has not been written"
-	e.want(hyperv1.KubeAPIServerAvailable, "False NotDeployed: the API server"+not)
-	e.want(hyperv1.EtcdAvailable, "False NotDeployed: etcd"+not)
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False NotDeployed: the API server"+not)
+	e.ExpectConditionText(hyperv1.EtcdAvailable, "False NotDeployed: etcd"+not)
 	if s := e.status(); s.Ready || s.Initialized || s.Initialization != nil || s.KubeConfig != nil || s.Version != "" {
 		t.Errorf("promised: %+v", s)
 	}
 
 	e.api.code, e.api.readyz = http.StatusInternalServerError, starting
 	e.publish(e.api.kubeconfig())
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: poststarthook/rbac/bootstrap-roles")
-	e.want(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: poststarthook/rbac/bootstrap-roles")
+	e.ExpectConditionText(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
 	if e.status().Initialized {
 		t.Error("initialized before it was ready")
 	}
 
 	e.api.code, e.api.readyz = http.StatusOK, allWell
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 	s := e.status()
 	if !s.Ready || !s.Initialized || s.Initialization == nil || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
 		t.Errorf("%+v", s)
@@ -72,17 +73,17 @@ func TestHealthChecksAreMeasured(t *testing.T) {
 		return -1
 	}
 	e := newFakeAPIServer(t)
-	e.pass()
+	e.Later()
 	if got := ready(); got != 0 {
 		t.Errorf("before the API server exists, the metric is %v", got)
 	}
 	e.publish(e.api.kubeconfig())
-	e.pass()
+	e.Later()
 	if got := ready(); got != 1 {
 		t.Errorf("of an API server that is ready, the metric is %v", got)
 	}
 	e.api.Close()
-	e.pass()
+	e.Later()
 	if got := ready(); got != 0 {
 		t.Errorf("of an API server that does not respond, the metric is %v", got)
 	}
@@ -91,13 +92,13 @@ func TestHealthChecksAreMeasured(t *testing.T) {
 // The result is confirmed by another check, and the status stays initialized.
 func TestLossOfAnAPIServerIsConfirmedAndReported(t *testing.T) {
 	e := deployed(t)
-	e.pass()
+	e.Later()
 	e.api.Close()
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 	e.outlast()
-	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+e.host()+" refuses connections")
-	e.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+e.host()+" refuses connections")
+	e.ExpectConditionText(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
 	if s := e.status(); s.Ready || !s.Initialized || !*s.Initialization.ControlPlaneInitialized || s.Version != "v1.36.3" {
 		t.Errorf("%+v", s)
 	}
@@ -105,8 +106,8 @@ func TestLossOfAnAPIServerIsConfirmedAndReported(t *testing.T) {
 	old := e.api
 	e.api = newAPIServer(t)
 	e.publish(e.api.kubeconfig())
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 	if old.asked == 0 || e.api.asked == 0 {
 		t.Error("nobody was asked")
 	}
@@ -114,13 +115,13 @@ func TestLossOfAnAPIServerIsConfirmedAndReported(t *testing.T) {
 
 // outlast reconciles until an outage is confirmed.
 func (e *fakeAPIServer) outlast() {
-	e.t.Helper()
+	e.T.Helper()
 	for spent := time.Duration(0); spent < outage; spent += confirmAfter {
-		e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-		if e.next != confirmAfter {
-			e.t.Errorf("comes back after %s", e.next)
+		e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+		if e.RequeueAfter != confirmAfter {
+			e.T.Errorf("comes back after %s", e.RequeueAfter)
 		}
-		e.pass()
+		e.Later()
 	}
 }
 
@@ -128,30 +129,29 @@ const endingServer = "[+]etcd ok\n[-]shutdown failed: reason withheld\n"
 
 func TestOnlyLastingOutageIsReported(t *testing.T) {
 	e := deployed(t)
-	e.pass()
+	e.Later()
 	e.api.code, e.api.readyz = http.StatusInternalServerError, endingServer
-	e.pass()
+	e.Later()
 	e.outlast()
-	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: shutdown")
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: shutdown")
 }
 
 // Each change of the Deployment triggers a check during a roll-out, and more than one check may reach a server that is
 // shutting down.
 func TestTerminatingServerIsNotAnOutage(t *testing.T) {
 	e := deployed(t)
-	e.pass()
+	e.Later()
 	e.api.code, e.api.readyz = http.StatusInternalServerError, endingServer
 	for range 5 {
-		_, err := e.controller.ReconcileObject(t.Context(), e.hcp(t.Context()))
-		e.must(err)
-		e.clock.Step(time.Second)
-		e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+		e.Once()
+		e.Clock.Step(time.Second)
+		e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 	}
 	e.api.code, e.api.readyz = http.StatusOK, allWell
-	e.pass()
+	e.Later()
 	e.api.code, e.api.readyz = http.StatusInternalServerError, endingServer
-	e.pass() // the next shutdown starts a new period
-	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.Later() // the next shutdown starts a new period
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 }
 
 // The Service in the management cluster responds, but the load balancer does not.
@@ -159,76 +159,77 @@ func TestUnreachableLoadBalancerIsReported(t *testing.T) {
 	e := deployed(t)
 	e.checkPaths()
 	balancer, err := net.Listen("tcp", "127.0.0.1:0") // accepts, but does not forward
-	e.must(err)
+	e.Must(err)
 	defer balancer.Close()
 	svc := e.publishAt(balancer.Addr())
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	e.want(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: waiting for the first check")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.ExpectConditionText(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: waiting for the first check")
 	e.awaitCheck()
-	e.want(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: "+balancer.Addr().String()+" does not answer within 3s; within the management cluster: "+balancer.Addr().String()+" does not answer within 3s")
+	e.ExpectConditionText(hyperv1.KubeAPIServerReachable, "False WaitingForFirstAnswer: Service kube-apiserver: "+balancer.Addr().String()+" does not answer within 3s; within the management cluster: "+balancer.Addr().String()+" does not answer within 3s")
 
 	svc.Spec.Ports[0].Port = int32(e.api.Listener.Addr().(*net.TCPAddr).Port)
-	e.must(e.Admin().Update(t.Context(), svc))
-	e.pass()
+	e.Must(e.Admin().Update(t.Context(), svc))
+	e.Later()
 	e.awaitCheck()
-	e.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+	e.ExpectConditionText(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
 
 	// A restarted operator keeps the condition until its first result, and removes it when checks are disabled.
 	e.checkPaths()
-	e.pass()
-	e.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
 	e.awaitCheck()
-	e.want(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
-	e.start()
-	e.pass()
-	e.want(hyperv1.KubeAPIServerReachable, "nothing")
+	e.ExpectConditionText(hyperv1.KubeAPIServerReachable, "True AsExpected: the API server answers where it is published")
+	e.pathsChecked = false
+	e.Restart()
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerReachable, "nothing")
 }
 
 // A Service routes to a ready pod after a short time. After that time the interval is the usual one.
 func TestNewAPIServerIsCheckedEverySecond(t *testing.T) {
 	e := deployed(t)
 	e.api.Close()
-	e.pass()
-	if e.next < 8*time.Second {
-		t.Errorf("comes back after %s although there is no pod", e.next)
+	e.Later()
+	if e.RequeueAfter < 8*time.Second {
+		t.Errorf("comes back after %s although there is no pod", e.RequeueAfter)
 	}
-	e.Create(t, &appsv1.Deployment{
+	e.Create(&appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServer},
 		Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{
-			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(e.clock.Now()),
+			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(e.Clock.Now()),
 		}}},
 	})
-	e.next = 0 // the watch reports a ready pod
-	e.pass()
-	if e.next != arrivalInterval {
-		t.Errorf("comes back after %s", e.next)
+	e.RequeueAfter = 0 // the watch reports a ready pod
+	e.Later()
+	if e.RequeueAfter != arrivalInterval {
+		t.Errorf("comes back after %s", e.RequeueAfter)
 	}
-	e.clock.Step(arrival)
-	e.pass()
-	if e.next < 8*time.Second {
-		t.Errorf("comes back after %s although that was long ago", e.next)
+	e.Clock.Step(arrival)
+	e.Later()
+	if e.RequeueAfter < 8*time.Second {
+		t.Errorf("comes back after %s although that was long ago", e.RequeueAfter)
 	}
 }
 
 func TestLostEtcdIsReported(t *testing.T) {
 	e := deployed(t)
-	e.pass()
+	e.Later()
 	e.api.code, e.api.readyz = http.StatusInternalServerError, noEtcd
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: etcd, etcd-readiness")
-	e.want(hyperv1.EtcdAvailable, "False EtcdWaitingForQuorum: the API server gets no answer from etcd")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" is not ready; these checks fail: etcd, etcd-readiness")
+	e.ExpectConditionText(hyperv1.EtcdAvailable, "False EtcdWaitingForQuorum: the API server gets no answer from etcd")
 }
 
 func TestCorruptEtcdIsReported(t *testing.T) {
 	e := deployed(t)
-	e.pass()
+	e.Later()
 	e.corrupt = []string{"etcd-1"}
-	e.pass()
-	e.want(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
+	e.Later()
+	e.ExpectConditionText(hyperv1.EtcdAvailable, "True QuorumAvailable: the API server reads from etcd")
 	e.api.code, e.api.readyz = http.StatusInternalServerError, noEtcd
-	e.pass()
-	e.want(hyperv1.EtcdAvailable, "False EtcdDataCorrupt: the data of etcd-1 differs from that of the other members, and etcd has stopped: "+
+	e.Later()
+	e.ExpectConditionText(hyperv1.EtcdAvailable, "False EtcdDataCorrupt: the data of etcd-1 differs from that of the other members, and etcd has stopped: "+
 		"replace the volume as described in docs/etcd.md")
 }
 
@@ -241,25 +242,25 @@ func TestComponentConditionsExplainTheProblem(t *testing.T) {
 		_ = e.Admin().Delete(t.Context(), c)
 		c.ResourceVersion = ""
 		c.Status.Conditions = []metav1.Condition{{Type: hyperv1.ControlPlaneComponentAvailable, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Unix(0, 0)}}
-		e.must(e.Admin().Create(t.Context(), c))
-		e.pass()
+		e.Must(e.Admin().Create(t.Context(), c))
+		e.Later()
 	}
 	is(names.KubeAPIServer, metav1.ConditionFalse, hyperv1.WaitingForDependenciesReason, "waiting until etcd runs version 1.36.3")
-	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+e.host()+" refuses connections")
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUnreachable: "+e.host()+" refuses connections")
 	is(names.Etcd, metav1.ConditionFalse, hyperv1.VolumeNotReadyReason, "etcd-0: no volume")
-	e.want(hyperv1.KubeAPIServerAvailable, "False VolumeNotReady: "+e.host()+" refuses connections; etcd-0: no volume")
-	e.want(hyperv1.EtcdAvailable, "False VolumeNotReady: etcd-0: no volume")
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False VolumeNotReady: "+e.host()+" refuses connections; etcd-0: no volume")
+	e.ExpectConditionText(hyperv1.EtcdAvailable, "False VolumeNotReady: etcd-0: no volume")
 	is(names.Etcd, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	is(names.KubeAPIServer, metav1.ConditionFalse, hyperv1.ContainerCrashedReason, "container kube-apiserver ends with exit code 1")
-	e.want(hyperv1.KubeAPIServerAvailable, "False ContainerCrashed: "+e.host()+" refuses connections; container kube-apiserver ends with exit code 1")
-	e.want(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False ContainerCrashed: "+e.host()+" refuses connections; container kube-apiserver ends with exit code 1")
+	e.ExpectConditionText(hyperv1.EtcdAvailable, "Unknown StatusUnknown: the API server does not report etcd health")
 }
 
 func TestUpgradeChangesTheVersion(t *testing.T) {
 	e := deployed(t)
-	e.pass()
+	e.Later()
 	e.api.version = "v1.37.0"
-	e.pass()
+	e.Later()
 	if got := e.status().Version; got != "v1.37.0" {
 		t.Errorf("version %s", got)
 	}
@@ -271,24 +272,24 @@ func TestRenewedCredentialsAreUsed(t *testing.T) {
 	stale := e.api.kubeconfig()
 	stale.AuthInfos["u"].Token = "stale"
 	e.publish(stale)
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigRefused: "+e.host()+" returns 401 Unauthorized for the credentials in Secret "+secret)
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeconfigRefused: "+e.host()+" returns 401 Unauthorized for the credentials in Secret "+secret)
 	e.publish(e.api.kubeconfig())
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
 }
 
 // A deleted Secret is detected after some minutes. Until then the cached kubeconfig is used.
 func TestDeletedKubeconfigIsDetected(t *testing.T) {
 	e := deployed(t)
-	e.pass()
-	e.must(e.Admin().Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: secret}}))
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-	e.clock.Step(keep)
-	e.pass()
-	if !strings.HasPrefix(e.says(hyperv1.KubeAPIServerAvailable), "False NotDeployed") {
-		t.Error(e.says(hyperv1.KubeAPIServerAvailable))
+	e.Later()
+	e.Must(e.Admin().Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: secret}}))
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
+	e.Clock.Step(keep)
+	e.Later()
+	if !strings.HasPrefix(e.ConditionText(hyperv1.KubeAPIServerAvailable), "False NotDeployed") {
+		t.Error(e.ConditionText(hyperv1.KubeAPIServerAvailable))
 	}
 }
 
@@ -314,10 +315,10 @@ func TestInvalidKubeconfigsAreReported(t *testing.T) {
 				c.spoil(cfg)
 				e.publish(cfg)
 			} else {
-				e.put(secret, names.ClusterKubeconfigFile, []byte(c.text))
+				e.Put(testenv.Secret(secret, names.ClusterKubeconfigFile, string([]byte(c.text))))
 			}
-			e.pass()
-			e.want(hyperv1.KubeAPIServerAvailable, "False KubeconfigInvalid: value in Secret "+secret+" "+c.want)
+			e.Later()
+			e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeconfigInvalid: value in Secret "+secret+" "+c.want)
 			if e.api.asked > 0 {
 				t.Error("the server was asked all the same")
 			}
@@ -334,32 +335,32 @@ func TestUntrustedServerIsReported(t *testing.T) {
 	cfg := e.api.kubeconfig()
 	cfg.Clusters["c"].TLSServerName = "other.example.org"
 	e.publish(cfg)
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+e.host()+" is issued for other names")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerUntrusted: the certificate of "+e.host()+" is issued for other names")
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	e := deployed(t)
 	e.api.code = http.StatusFound
-	e.pass()
-	e.want(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" returns 302 Found for its readiness check")
+	e.Later()
+	e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "False KubeAPIServerNotReady: "+e.host()+" returns 302 Found for its readiness check")
 }
 
 // The Secrets are not read each time.
 func TestCheckIntervals(t *testing.T) {
 	e := newFakeAPIServer(t)
-	e.pass()
-	if e.next < 10*time.Second || e.next > 12*time.Second {
-		t.Errorf("without an API server comes back after %s", e.next)
+	e.Later()
+	if e.RequeueAfter < 10*time.Second || e.RequeueAfter > 12*time.Second {
+		t.Errorf("without an API server comes back after %s", e.RequeueAfter)
 	}
 	e.publish(e.api.kubeconfig())
-	e.pass()
-	if e.next < 30*time.Second || e.next > 36*time.Second {
-		t.Errorf("with an API server comes back after %s", e.next)
+	e.Later()
+	if e.RequeueAfter < 30*time.Second || e.RequeueAfter > 36*time.Second {
+		t.Errorf("with an API server comes back after %s", e.RequeueAfter)
 	}
 	before := e.api.asked
 	for range 3 {
-		e.pass()
+		e.Later()
 	}
 	if got := e.api.asked - before; got != 6 {
 		t.Errorf("%d questions in three passes", got)
@@ -371,13 +372,13 @@ func TestMessagesContainNoSecretData(t *testing.T) {
 		func(*fakeAPIServer) {},
 		func(e *fakeAPIServer) { e.api.Close() },
 		func(e *fakeAPIServer) { e.api.code = http.StatusInternalServerError; e.api.readyz = token },
-		func(e *fakeAPIServer) { e.put(secret, names.ClusterKubeconfigFile, []byte("a: ["+token)) },
+		func(e *fakeAPIServer) { e.Put(testenv.Secret(secret, names.ClusterKubeconfigFile, "a: ["+token)) },
 	} {
 		e := deployed(t)
 		spoil(e)
-		e.pass()
+		e.Later()
 		text, err := json.Marshal(e.status())
-		e.must(err)
+		e.Must(err)
 		if strings.Contains(string(text), token) {
 			t.Errorf("told: %s", text)
 		}
@@ -386,19 +387,15 @@ func TestMessagesContainNoSecretData(t *testing.T) {
 
 func story(t testing.TB) *crashtest.Scenario {
 	e := deployed(t)
-	return &crashtest.Scenario{
-		Cluster: e.Cluster,
-		Start:   e.start,
-		Advance: e.clock.Step,
-		Mask:    func(text string) string { return strings.ReplaceAll(text, e.host(), "the-api-server") },
-		Ready: func(ctx context.Context) string {
-			if hcp := e.hcp(ctx); hcp != nil && !hcp.Status.Ready {
-				return e.says(hyperv1.KubeAPIServerAvailable)
-			}
-			return ""
-		},
-		Delete: func(ctx context.Context) error { return e.Admin().Delete(ctx, e.hcp(ctx)) },
+	s := e.Scenario()
+	s.Mask = func(text string) string { return strings.ReplaceAll(text, e.host(), "the-api-server") }
+	s.Ready = func(context.Context) string {
+		if !e.status().Ready {
+			return e.ConditionText(hyperv1.KubeAPIServerAvailable)
+		}
+		return ""
 	}
+	return s
 }
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {

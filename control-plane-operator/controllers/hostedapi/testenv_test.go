@@ -10,56 +10,35 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	clocktesting "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 const (
-	namespace = "clusters-demo"
+	namespace = testenv.Namespace
 	secret    = "demo-x-kubeconfig"
 	token     = "a-token-that-nobody-may-read"
 )
 
-func init() { ctrl.SetLogger(logr.Discard()) }
+var scheme = testenv.Scheme(appsv1.AddToScheme, routev1.Install)
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(appsv1.AddToScheme(s))
-	utilruntime.Must(corev1.AddToScheme(s))
-	utilruntime.Must(hyperv1.AddToScheme(s))
-	utilruntime.Must(routev1.Install(s))
-	return s
-}()
-
-// testEnv is the environment of these tests: a control plane with a small fake API server.
+// fakeAPIServer is a control plane with a small fake API server.
 type fakeAPIServer struct {
-	*crashtest.Cluster
-	t     testing.TB
-	clock *clocktesting.FakeClock
-	api   *apiServer
-
+	*testenv.Env
+	api        *apiServer
 	reconciler *Reconciler
-	controller *Controller
 	// corrupt are the members of etcd with an alarm.
 	corrupt []string
-	// next is the requeue time of the controller.
-	next time.Duration
+	// pathsChecked makes the controller check load balancers.
+	pathsChecked bool
 }
 
 // apiServer responds like a kube-apiserver.
@@ -111,14 +90,11 @@ func (a *apiServer) kubeconfig() *clientcmdapi.Config {
 }
 
 func newFakeAPIServer(t testing.TB) *fakeAPIServer {
-	e := &fakeAPIServer{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), api: newAPIServer(t)}
-	e.Cluster = crashtest.NewCluster(crashtest.Options{
-		Scheme: scheme, Kinds: []client.ObjectList{&hyperv1.HostedControlPlaneList{}}, WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
-	})
-	e.Create(t, &hyperv1.HostedControlPlane{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}, Spec: hyperv1.HostedControlPlaneSpec{InfraID: "demo-x"},
-	})
-	e.start()
+	e := &fakeAPIServer{api: newAPIServer(t), Env: testenv.New(t, testenv.WithScheme(scheme), testenv.For(
+		&hyperv1.HostedControlPlane{ObjectMeta: testenv.In(namespace, "demo"), Spec: hyperv1.HostedControlPlaneSpec{InfraID: testenv.InfraID}}, &hyperv1.HostedControlPlaneList{},
+	))}
+	e.Start = e.start
+	e.Restart()
 	return e
 }
 
@@ -131,108 +107,51 @@ func deployed(t testing.TB) *fakeAPIServer {
 
 // publish writes the Secrets as the components controller does.
 func (e *fakeAPIServer) publish(cfg *clientcmdapi.Config) {
-	e.t.Helper()
+	e.T.Helper()
 	text, err := clientcmd.Write(*cfg)
-	e.must(err)
-	e.put(secret, names.ClusterKubeconfigFile, text)
-	e.put(names.AdminKubeconfig, names.AdminKubeconfigFile, text)
+	e.Must(err)
+	e.Put(testenv.Secret(secret, names.ClusterKubeconfigFile, string(text)), testenv.Secret(names.AdminKubeconfig, names.AdminKubeconfigFile, string(text)))
 }
 
-func (e *fakeAPIServer) put(name, key string, value []byte) {
-	e.t.Helper()
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	e.must(client.IgnoreNotFound(e.Admin().Delete(e.t.Context(), s.DeepCopy())))
-	s.Data = map[string][]byte{key: value}
-	e.Create(e.t, s)
-}
-
-func (e *fakeAPIServer) start() func(context.Context) error {
-	e.reconciler = newReconciler(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Clock: e.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second,
+func (e *fakeAPIServer) start() testenv.Pass {
+	e.reconciler = newReconciler(Options{
+		Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Clock: e.Clock,
+		StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: e.pathsChecked,
 		CorruptMembers: func(context.Context, *hyperv1.HostedControlPlane) ([]string, error) { return e.corrupt, nil },
 	})
-	e.controller = e.reconciler.controller()
-	return func(ctx context.Context) error {
-		hcp := e.hcp(ctx)
-		if hcp == nil {
-			return nil
-		}
-		result, err := e.controller.ReconcileObject(ctx, hcp)
-		e.next = result.RequeueAfter
-		return e.RecordResult(result, err)
-	}
+	return testenv.PassOver(e.Env, &hyperv1.HostedControlPlaneList{}, e.reconciler.controller().ReconcileObject)
 }
 
 // checkPaths starts a controller that checks load balancers.
 func (e *fakeAPIServer) checkPaths() {
-	e.reconciler = newReconciler(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Clock: e.clock, StartInterval: 10 * time.Second, Interval: 30 * time.Second, CheckPaths: true})
-	e.controller = e.reconciler.controller()
-	e.t.Cleanup(e.reconciler.monitor.stop)
+	e.pathsChecked = true
+	e.Restart()
+	e.T.Cleanup(e.reconciler.monitor.stop)
 }
 
 // publishAt publishes the API server by a load balancer at an address.
 func (e *fakeAPIServer) publishAt(at net.Addr) *corev1.Service {
-	e.t.Helper()
+	e.T.Helper()
 	tcp := at.(*net.TCPAddr)
-	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServer}, Spec: corev1.ServiceSpec{
+	s := &corev1.Service{ObjectMeta: testenv.In(namespace, names.KubeAPIServer), Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, ClusterIP: tcp.IP.String(), Ports: []corev1.ServicePort{{Port: int32(tcp.Port)}},
 	}}
 	s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: tcp.IP.String()}}
-	e.Create(e.t, s)
+	e.Create(s)
 	return s
 }
 
 // awaitCheck waits for the trigger of a background check and reconciles.
 func (e *fakeAPIServer) awaitCheck() {
-	e.t.Helper()
+	e.T.Helper()
 	select {
 	case <-e.reconciler.changes:
 	case <-time.After(time.Minute):
-		e.t.Fatal("no check has wakened the controller")
+		e.T.Fatal("no check has wakened the controller")
 	}
-	e.pass()
+	e.Later()
 }
 
-// pass reconciles once, after the requeue time.
-func (e *fakeAPIServer) pass() {
-	e.t.Helper()
-	e.clock.Step(e.next)
-	result, err := e.controller.ReconcileObject(e.t.Context(), e.hcp(e.t.Context()))
-	e.must(err)
-	e.next = result.RequeueAfter
-}
-
-func (e *fakeAPIServer) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
-	hcp := &hyperv1.HostedControlPlane{}
-	if err := e.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
-		e.must(client.IgnoreNotFound(err))
-		return nil
-	}
-	return hcp
-}
-
-func (e *fakeAPIServer) status() hyperv1.HostedControlPlaneStatus { return e.hcp(e.t.Context()).Status }
-
-// says returns a condition in one line.
-func (e *fakeAPIServer) says(condition string) string {
-	c := meta.FindStatusCondition(e.status().Conditions, condition)
-	if c == nil {
-		return "nothing"
-	}
-	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
-}
-
-func (e *fakeAPIServer) want(condition, line string) {
-	e.t.Helper()
-	if got := e.says(condition); got != line {
-		e.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
-	}
-}
+func (e *fakeAPIServer) status() hyperv1.HostedControlPlaneStatus { return e.HCP().Status }
 
 func (e *fakeAPIServer) host() string { return e.api.Listener.Addr().String() }
-
-func (e *fakeAPIServer) must(err error) {
-	e.t.Helper()
-	if err != nil {
-		e.t.Fatal(err)
-	}
-}

@@ -125,19 +125,31 @@ func (e *Env) RunOthers() {
 	e.Clock.Step(e.Tick)
 }
 
-// Settle runs passes until no controller writes any more. Passes may fail before.
+// Settle runs passes, which must succeed, and the other controllers until nothing is written any more.
 func (e *Env) Settle() {
 	e.T.Helper()
-	e.SettleWith(func() {})
+	e.settle(e.Must, func() {})
+}
+
+// SettleFailing is like Settle, but passes may fail.
+func (e *Env) SettleFailing() {
+	e.T.Helper()
+	e.settle(func(error) {}, func() {})
 }
 
 // SettleWith is like Settle, and calls check after each change.
 func (e *Env) SettleWith(check func()) {
 	e.T.Helper()
+	e.settle(e.Must, check)
+}
+
+func (e *Env) settle(must func(error), check func()) {
+	e.T.Helper()
 	var err error
 	for range maxPasses {
 		before := e.Calls.Writes() + e.OtherCalls.Writes()
 		err = e.Try()
+		must(err)
 		check()
 		e.RunOthers()
 		if e.Calls.Writes()+e.OtherCalls.Writes() == before {

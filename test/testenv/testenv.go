@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -96,6 +97,13 @@ func WithIndex(obj client.Object, field string, values client.IndexerFunc) Optio
 	return func(o *options) {
 		o.indexes = append(o.indexes, func(b *fake.ClientBuilder) { b.WithIndex(obj, field, values) })
 	}
+}
+
+// WithEventIndex indexes events by their object, as the control-plane-operator does.
+func WithEventIndex() Option {
+	return WithIndex(&corev1.Event{}, "involvedObject.uid", func(obj client.Object) []string {
+		return []string{string(obj.(*corev1.Event).InvolvedObject.UID)}
+	})
 }
 
 // WithObjects creates objects.

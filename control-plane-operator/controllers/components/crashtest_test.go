@@ -1,7 +1,6 @@
 package components
 
 import (
-	"context"
 	"testing"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -11,14 +10,9 @@ import (
 func story(policy hyperv1.AvailabilityPolicy) crashtest.Setup {
 	return func(t testing.TB) *crashtest.Scenario {
 		e := newFakeKubelet(t, controlPlane(policy))
-		return &crashtest.Scenario{
-			Cluster:          e.Cluster,
-			Start:            e.start,
-			OtherControllers: func(ctx context.Context) error { e.kubelet(ctx); return nil },
-			Advance:          e.clock.Step,
-			Ready:            e.ready,
-			Delete:           func(ctx context.Context) error { return e.Admin().Delete(ctx, controlPlane(policy)) },
-		}
+		s := e.Scenario()
+		s.Ready = e.ready
+		return s
 	}
 }
 

@@ -20,23 +20,23 @@ const revision = "revision"
 
 // kubelet simulates the workload controllers and the kubelets. Each call takes one step and returns whether there was
 // one.
-func (e *fakeKubelet) kubelet(ctx context.Context) (moved bool) {
+func (e *fakeKubelet) kubelet(ctx context.Context) error {
 	deployments, statefulSets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
-	e.must(e.Admin().List(ctx, deployments))
-	e.must(e.Admin().List(ctx, statefulSets))
+	e.Must(e.Admin().List(ctx, deployments))
+	e.Must(e.Admin().List(ctx, statefulSets))
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
 		f := e.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
-		moved = e.surge(ctx, f) || moved
+		e.surge(ctx, f)
 		f = e.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
 		before := d.DeepCopy()
 		d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = int32(len(f.pods)), int32(len(f.fresh)), f.available()
-		moved = e.publish(ctx, d, before) || moved
+		e.publish(ctx, d, before)
 	}
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
 		f := e.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
-		moved = e.replace(ctx, f) || moved
+		e.replace(ctx, f)
 		f = e.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
 		before := s.DeepCopy()
 		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(f.pods)), f.available()
@@ -44,16 +44,16 @@ func (e *fakeKubelet) kubelet(ctx context.Context) (moved bool) {
 		for _, old := range f.old {
 			s.Status.CurrentRevision = old.Labels[revision]
 		}
-		moved = e.publish(ctx, s, before) || moved
+		e.publish(ctx, s, before)
 	}
-	return moved
+	return nil
 }
 
 func (e *fakeKubelet) publish(ctx context.Context, obj, before client.Object) bool {
 	if text(obj) == text(before) {
 		return false
 	}
-	e.must(e.Admin().Status().Patch(ctx, obj, client.MergeFrom(before)))
+	e.Must(e.Admin().Status().Patch(ctx, obj, client.MergeFrom(before)))
 	return true
 }
 
@@ -78,7 +78,7 @@ func (e *fakeKubelet) fleetOf(ctx context.Context, owner client.Object, template
 	sum := sha256.Sum256([]byte(text(template)))
 	f := &fleet{owner: owner, template: template, replicas: replicas, revision: hex.EncodeToString(sum[:4])}
 	list := &corev1.PodList{}
-	e.must(e.Admin().List(ctx, list, client.InNamespace(owner.GetNamespace())))
+	e.Must(e.Admin().List(ctx, list, client.InNamespace(owner.GetNamespace())))
 	for i := range list.Items {
 		pod := &list.Items[i]
 		switch {
@@ -110,28 +110,27 @@ func healthy(pod *corev1.Pod) bool {
 }
 
 // surge creates the new pods of a Deployment, makes them ready and deletes the old ones.
-func (e *fakeKubelet) surge(ctx context.Context, f *fleet) bool {
+func (e *fakeKubelet) surge(ctx context.Context, f *fleet) {
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%s-%d", f.owner.GetName(), f.revision, i)
 		if !slices.ContainsFunc(f.fresh, func(p *corev1.Pod) bool { return p.Name == name }) {
 			e.run(ctx, f, name)
-			return true
+			return
 		}
 	}
 	if e.heal(ctx, f.fresh) {
-		return true
+		return
 	}
 	if len(f.old) == 0 || slices.ContainsFunc(f.fresh, func(p *corev1.Pod) bool { return !healthy(p) }) {
-		return false
+		return
 	}
 	for _, pod := range f.old {
-		e.must(e.Admin().Delete(ctx, pod))
+		e.Must(e.Admin().Delete(ctx, pod))
 	}
-	return true
 }
 
 // replace does it for a StatefulSet. Its pods have fixed names and are deleted first.
-func (e *fakeKubelet) replace(ctx context.Context, f *fleet) bool {
+func (e *fakeKubelet) replace(ctx context.Context, f *fleet) {
 	made := false
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%d", f.owner.GetName(), i)
@@ -141,23 +140,22 @@ func (e *fakeKubelet) replace(ctx context.Context, f *fleet) bool {
 		}
 	}
 	if made || e.heal(ctx, f.pods) {
-		return true
+		return
 	}
 	if len(f.old) == 0 || slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool { return !healthy(p) }) {
-		return false
+		return
 	}
-	e.must(e.Admin().Delete(ctx, f.old[len(f.old)-1]))
-	return true
+	e.Must(e.Admin().Delete(ctx, f.old[len(f.old)-1]))
 }
 
 func (e *fakeKubelet) run(ctx context.Context, f *fleet, name string) {
 	pod := &corev1.Pod{ObjectMeta: *f.template.ObjectMeta.DeepCopy(), Spec: *f.template.Spec.DeepCopy()}
 	pod.Namespace, pod.Name = f.owner.GetNamespace(), name
-	pod.CreationTimestamp = metav1.NewTime(e.clock.Now())
+	pod.CreationTimestamp = metav1.NewTime(e.Clock.Now())
 	pod.Labels[revision] = f.revision
 	pod.Spec.NodeName = "node-1"
-	e.must(controllerutil.SetControllerReference(f.owner, pod, scheme))
-	e.must(client.IgnoreAlreadyExists(e.Admin().Create(ctx, pod))) // an orphan of that name is being deleted
+	e.Must(controllerutil.SetControllerReference(f.owner, pod, scheme))
+	e.Must(client.IgnoreAlreadyExists(e.Admin().Create(ctx, pod))) // an orphan of that name is being deleted
 }
 
 // heal makes a pod ready, or sets the status of its failure.

@@ -14,6 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 func up(t *testing.T, policy hyperv1.AvailabilityPolicy) *fakeKubelet {
 	t.Helper()
 	e := newFakeKubelet(t, controlPlane(policy))
-	e.settle()
+	e.Settle()
 	if missing := e.ready(t.Context()); missing != "" {
 		t.Fatal(missing)
 	}
@@ -38,14 +39,14 @@ func TestControlPlaneStarts(t *testing.T) {
 		if got := e.pods(name)["1.35.4"]; got != want {
 			t.Errorf("%d pods of %s, want %d", got, name, want)
 		}
-		e.wants(name, hyperv1.ControlPlaneComponentAvailable, isTrue, hyperv1.AsExpectedReason, "")
-		if got := e.component(name).Status; got.Version != "1.35.4" || len(got.Resources) == 0 {
+		e.ExpectConditionOf(componentNamed(name), hyperv1.ControlPlaneComponentAvailable, isTrue, hyperv1.AsExpectedReason, "")
+		if got := testenv.Read(e.Env, componentNamed(name)).Status; got.Version != "1.35.4" || len(got.Resources) == 0 {
 			t.Errorf("status of %s: %+v", name, got)
 		}
 	}
-	e.says(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "")
-	e.says(hyperv1.HostedControlPlaneDegraded, isFalse, hyperv1.AsExpectedReason, "")
-	if v := e.hcp(t.Context()).Status.VersionStatus; len(v.History) != 1 || v.History[0].Image != older || v.History[0].CompletionTime == nil || v.Desired.Version != "1.35.4" {
+	e.ExpectCondition(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.HostedControlPlaneDegraded, isFalse, hyperv1.AsExpectedReason, "")
+	if v := e.HCP().Status.VersionStatus; len(v.History) != 1 || v.History[0].Image != older || v.History[0].CompletionTime == nil || v.Desired.Version != "1.35.4" {
 		t.Errorf("%+v", v)
 	}
 }
@@ -57,9 +58,9 @@ func TestChosenHostNameIsInTheFirstCertificate(t *testing.T) {
 		Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "api.example.test"},
 	}}}
 	e := newFakeKubelet(t, hcp)
-	e.must(e.start()(t.Context()))
-	certificate := &corev1.Secret{}
-	e.must(e.Admin().Get(t.Context(), e.key(names.APIServerCertificate), certificate))
+	e.Restart()
+	e.Once()
+	certificate := testenv.Named(e.Env, names.APIServerCertificate, &corev1.Secret{})
 	if got := string(certificate.Data["tls.crt"]); got != names.APIServerCertificate+" api.example.test" {
 		t.Errorf("the certificate is for %q", got)
 	}
@@ -68,19 +69,19 @@ func TestChosenHostNameIsInTheFirstCertificate(t *testing.T) {
 // etcd reads in a ConfigMap that the cluster has begun, and is not restarted.
 func TestChangeOfAnotherObjectIsNoRollout(t *testing.T) {
 	e := up(t, hyperv1.SingleReplica)
-	config := &corev1.ConfigMap{}
-	e.must(e.Admin().Get(t.Context(), e.key("etcd-config"), config))
+	config := testenv.Named(e.Env, "etcd-config", &corev1.ConfigMap{})
 	before := config.ResourceVersion
-	hcp := e.hcp(t.Context())
+	hcp := e.HCP()
 	hcp.Status.Initialized = true
 	hcp.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
-	e.must(e.Admin().Status().Update(t.Context(), hcp))
-	e.must(e.start()(t.Context()))
-	e.must(e.Admin().Get(t.Context(), e.key("etcd-config"), config))
+	e.Must(e.Admin().Status().Update(t.Context(), hcp))
+	e.Restart()
+	e.Once()
+	testenv.Named(e.Env, "etcd-config", config)
 	if config.ResourceVersion == before {
 		t.Error("the ConfigMap has not changed")
 	}
-	e.wants(names.Etcd, hyperv1.ControlPlaneComponentRolloutComplete, isTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectConditionOf(componentNamed(names.Etcd), hyperv1.ControlPlaneComponentRolloutComplete, isTrue, hyperv1.AsExpectedReason, "")
 }
 
 // A component is not updated before its dependencies are rolled out.
@@ -88,7 +89,7 @@ func TestUpgradeFollowsTheDependencies(t *testing.T) {
 	e := up(t, hyperv1.HighlyAvailable)
 	e.release(newer)
 	seen := map[string]bool{}
-	e.watch(func() {
+	e.SettleWith(func() {
 		for _, pair := range [][2]string{{names.Etcd, names.KubeAPIServer}, {names.KubeAPIServer, names.KubeControllerManager}, {names.KubeAPIServer, names.KubeScheduler}} {
 			before, after := e.pods(pair[0]), e.pods(pair[1])
 			if before["1.35.4"] > 0 && after["1.36.3"] > 0 {
@@ -98,7 +99,7 @@ func TestUpgradeFollowsTheDependencies(t *testing.T) {
 				seen[pair[1]+" waits"] = true
 			}
 		}
-		v := e.hcp(t.Context()).Status.VersionStatus
+		v := e.HCP().Status.VersionStatus
 		if done := v.History[0].State == configv1.CompletedUpdate; done && v.Desired.Version == "1.36.3" && e.pods(names.KubeScheduler)["1.35.4"] > 0 {
 			t.Fatal("complete too early")
 		}
@@ -106,7 +107,7 @@ func TestUpgradeFollowsTheDependencies(t *testing.T) {
 	if missing := e.ready(t.Context()); missing != "" || len(seen) != 3 {
 		t.Errorf("missing %s, seen %v", missing, seen)
 	}
-	if v := e.hcp(t.Context()).Status.VersionStatus; len(v.History) != 2 || v.History[0].Image != newer || v.History[1].State != configv1.CompletedUpdate {
+	if v := e.HCP().Status.VersionStatus; len(v.History) != 2 || v.History[0].Image != newer || v.History[1].State != configv1.CompletedUpdate {
 		t.Errorf("%+v", v)
 	}
 }
@@ -122,36 +123,36 @@ func TestStuckUpgradeIsReported(t *testing.T) {
 	}}}
 	// The old pod was healthy before.
 	e.release(newer)
-	e.settle()
+	e.Settle()
 	const message = `container kube-apiserver ends with exit code 1: "command failed" err="--feature-gates: unrecognized feature gate: Nothing"`
-	e.wants(names.KubeAPIServer, hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.ContainerCrashedReason, message)
-	e.wants(names.KubeAPIServer, hyperv1.ControlPlaneComponentAvailable, isTrue, hyperv1.AsExpectedReason, "")
-	e.wants(names.KubeScheduler, hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.WaitingForDependenciesReason, "waiting until kube-apiserver runs version 1.36.3")
-	e.wants(names.KubeScheduler, hyperv1.ControlPlaneComponentAvailable, isTrue, hyperv1.AsExpectedReason, "")
-	e.says(hyperv1.HostedControlPlaneDegraded, isTrue, hyperv1.ContainerCrashedReason, "kube-apiserver: "+message)
-	if v := e.hcp(t.Context()).Status.VersionStatus; v.History[0].State != configv1.PartialUpdate || v.History[0].Image != newer {
+	e.ExpectConditionOf(componentNamed(names.KubeAPIServer), hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.ContainerCrashedReason, message)
+	e.ExpectConditionOf(componentNamed(names.KubeAPIServer), hyperv1.ControlPlaneComponentAvailable, isTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectConditionOf(componentNamed(names.KubeScheduler), hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.WaitingForDependenciesReason, "waiting until kube-apiserver runs version 1.36.3")
+	e.ExpectConditionOf(componentNamed(names.KubeScheduler), hyperv1.ControlPlaneComponentAvailable, isTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.HostedControlPlaneDegraded, isTrue, hyperv1.ContainerCrashedReason, "kube-apiserver: "+message)
+	if v := e.HCP().Status.VersionStatus; v.History[0].State != configv1.PartialUpdate || v.History[0].Image != newer {
 		t.Errorf("%+v", v)
 	}
 
 	delete(e.sick, names.KubeAPIServer)
-	e.settle()
+	e.Settle()
 	if missing := e.ready(t.Context()); missing != "" {
 		t.Error(missing)
 	}
-	e.says(hyperv1.HostedControlPlaneDegraded, isFalse, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.HostedControlPlaneDegraded, isFalse, hyperv1.AsExpectedReason, "")
 }
 
 func TestIncompleteReleaseIsNotRolledOut(t *testing.T) {
 	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
 	e.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) { delete(r.Components, names.KubeScheduler) }))
-	e.settle()
-	e.says(hyperv1.ValidReleaseInfo, isFalse, hyperv1.MissingReleaseImagesReason, "release 1.35.4 has no image for kube-scheduler")
+	e.Settle()
+	e.ExpectCondition(hyperv1.ValidReleaseInfo, isFalse, hyperv1.MissingReleaseImagesReason, "release 1.35.4 has no image for kube-scheduler")
 	if got := e.pods(names.Etcd); len(got) != 0 {
 		t.Errorf("etcd has pods: %v", got)
 	}
 
 	e.release(newer)
-	e.settle()
+	e.Settle()
 	if missing := e.ready(t.Context()); missing != "" {
 		t.Error(missing)
 	}
@@ -160,28 +161,28 @@ func TestIncompleteReleaseIsNotRolledOut(t *testing.T) {
 func TestUnreachableRegistryIsRetried(t *testing.T) {
 	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
 	e.releases.Fail(older, release.Unreachable, "no answer in time")
-	pass := e.start()
-	if err := pass(t.Context()); err == nil {
+	e.Restart()
+	if err := e.Try(); err == nil {
 		t.Error("nobody will ask again")
 	}
-	e.says(hyperv1.ValidReleaseInfo, metav1.ConditionUnknown, hyperv1.RegistryUnreachableReason, "no answer in time")
+	e.ExpectCondition(hyperv1.ValidReleaseInfo, metav1.ConditionUnknown, hyperv1.RegistryUnreachableReason, "no answer in time")
 	e.releases.Fail(older, "", "")
-	e.settle()
-	e.says(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "")
+	e.Settle()
+	e.ExpectCondition(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "")
 
 	e.releases.Fail(older, release.Unreachable, "no answer in time")
-	_ = pass(t.Context())
-	e.says(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "") // the release is not evaluated
+	_ = e.Try()
+	e.ExpectCondition(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "") // the release is not evaluated
 }
 
 func TestControlPlaneReleaseIsIndependent(t *testing.T) {
 	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
-	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControlPlaneReleaseImage = ptr.To(newer) })
-	e.settle()
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControlPlaneReleaseImage = ptr.To(newer) })
+	e.Settle()
 	if got := e.pods(names.KubeScheduler); got["1.36.3"] != 1 {
 		t.Errorf("pods run %v", got)
 	}
-	if v := e.hcp(t.Context()).Status.VersionStatus; v.History[0].Version != "1.35.4" || v.History[0].State != configv1.CompletedUpdate {
+	if v := e.HCP().Status.VersionStatus; v.History[0].Version != "1.35.4" || v.History[0].State != configv1.CompletedUpdate {
 		t.Errorf("the cluster's own release: %+v", v)
 	}
 	e.ran("1.36.3")
@@ -189,47 +190,47 @@ func TestControlPlaneReleaseIsIndependent(t *testing.T) {
 
 // ran compares the reported version history of the control plane, newest first.
 func (e *fakeKubelet) ran(want ...string) {
-	e.t.Helper()
-	v := e.hcp(e.t.Context()).Status.ControlPlaneVersion
+	e.T.Helper()
+	v := e.HCP().Status.ControlPlaneVersion
 	if v == nil || len(v.History) != len(want) {
-		e.t.Fatalf("control plane version %+v, want %v", v, want)
+		e.T.Fatalf("control plane version %+v, want %v", v, want)
 	}
 	for i, version := range want {
 		if v.History[i].Version != version || v.History[i].State != configv1.CompletedUpdate {
-			e.t.Errorf("%d: %+v, want %s completed", i, v.History[i], version)
+			e.T.Errorf("%d: %+v, want %s completed", i, v.History[i], version)
 		}
 	}
 	if v.Desired.Version != want[0] || v.Desired.Image != v.History[0].Image {
-		e.t.Errorf("desired %+v with history %+v", v.Desired, v.History)
+		e.T.Errorf("desired %+v with history %+v", v.Desired, v.History)
 	}
 }
 
 func TestControlPlaneVersionFollowsTheClusterRelease(t *testing.T) {
 	e := up(t, hyperv1.SingleReplica)
 	e.ran("1.35.4")
-	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControlPlaneReleaseImage = ptr.To(newer) })
-	e.settle()
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControlPlaneReleaseImage = ptr.To(newer) })
+	e.Settle()
 	e.ran("1.36.3", "1.35.4")
-	e.change(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.ReleaseImage, hcp.Spec.ControlPlaneReleaseImage = newer, nil
 	})
-	e.settle()
+	e.Settle()
 	e.ran("1.36.3", "1.35.4") // it ran that before
 }
 
 func TestPausedControlPlaneIsNotChanged(t *testing.T) {
 	e := up(t, hyperv1.SingleReplica)
-	e.change(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hcp.Spec.ReleaseImage = newer
 	})
-	e.settle()
+	e.Settle()
 	if got := e.pods(names.Etcd); got["1.36.3"] != 0 {
 		t.Errorf("etcd runs %v", got)
 	}
-	e.wants(names.Etcd, hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.WaitingForDependenciesReason, "spec.pausedUntil stops changes")
-	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.PausedUntil = nil })
-	e.settle()
+	e.ExpectConditionOf(componentNamed(names.Etcd), hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.WaitingForDependenciesReason, "spec.pausedUntil stops changes")
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.PausedUntil = nil })
+	e.Settle()
 	if missing := e.ready(t.Context()); missing != "" || e.pods(names.Etcd)["1.36.3"] != 1 {
 		t.Errorf("it does not go on: %s", missing)
 	}
@@ -244,9 +245,9 @@ func TestDeletedObjectsAreRecreated(t *testing.T) {
 		&hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Name: names.Etcd}},
 	} {
 		obj.SetNamespace("clusters-demo")
-		e.must(e.Admin().Delete(t.Context(), obj))
-		e.settle()
-		e.must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), obj))
+		e.Must(e.Admin().Delete(t.Context(), obj))
+		e.Settle()
+		e.Must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(obj), obj))
 		if missing := e.ready(t.Context()); missing != "" {
 			t.Errorf("after %T: %s", obj, missing)
 		}
@@ -266,12 +267,12 @@ func TestChangesRollOnlyAffectedComponents(t *testing.T) {
 		},
 		"the user asks for a restart": {
 			func(e *fakeKubelet) {
-				e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Annotations[hyperv1.RestartDateAnnotation] = "now" })
+				e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Annotations[hyperv1.RestartDateAnnotation] = "now" })
 			}, all,
 		},
 		"a profile of the scheduler": {
 			func(e *fakeKubelet) {
-				e.change(func(hcp *hyperv1.HostedControlPlane) {
+				e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 					hcp.Spec.Configuration = &hyperv1.ClusterConfiguration{Scheduler: &configv1.SchedulerSpec{Profile: configv1.NoScoring}}
 				})
 			}, []string{names.KubeScheduler},
@@ -284,7 +285,7 @@ func TestChangesRollOnlyAffectedComponents(t *testing.T) {
 				before[c] = e.revisions(c)
 			}
 			tc.change(e)
-			e.settle()
+			e.Settle()
 			var rolled []string
 			for _, c := range all {
 				if e.revisions(c) != before[c] {
@@ -300,23 +301,21 @@ func TestChangesRollOnlyAffectedComponents(t *testing.T) {
 
 // rewrite renews an object of the user: our issuer would restore it.
 func (e *fakeKubelet) rewrite(secret string) {
-	e.t.Helper()
-	s := &corev1.Secret{}
-	e.must(e.Admin().Get(e.t.Context(), e.key(secret), s))
+	e.T.Helper()
+	s := testenv.Named(e.Env, secret, &corev1.Secret{})
 	s.Data["renewed"] = []byte("yes")
-	e.must(e.Admin().Update(e.t.Context(), s))
+	e.Must(e.Admin().Update(e.T.Context(), s))
 }
 
 // The only member reads it when it starts, and is not restarted for it.
 func TestEtcdReadsFormedWithoutARestart(t *testing.T) {
 	e := up(t, hyperv1.SingleReplica)
 	before := e.revisions(names.Etcd)
-	hcp := e.hcp(t.Context())
+	hcp := e.HCP()
 	hcp.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
-	e.must(e.Admin().Status().Update(t.Context(), hcp))
-	e.settle()
-	config := &corev1.ConfigMap{}
-	e.must(e.Admin().Get(t.Context(), e.key("etcd-config"), config))
+	e.Must(e.Admin().Status().Update(t.Context(), hcp))
+	e.Settle()
+	config := testenv.Named(e.Env, "etcd-config", &corev1.ConfigMap{})
 	if config.Data["formed"] != "true" || e.revisions(names.Etcd) != before {
 		t.Errorf("formed is %q, and pods were %s and are %s", config.Data["formed"], before, e.revisions(names.Etcd))
 	}
@@ -325,28 +324,27 @@ func TestEtcdReadsFormedWithoutARestart(t *testing.T) {
 func TestEtcdIsAvailableWithAMajority(t *testing.T) {
 	e := up(t, hyperv1.HighlyAvailable)
 	for n, want := range []metav1.ConditionStatus{isTrue, isFalse} {
-		pod := &corev1.Pod{}
-		e.must(e.Admin().Get(t.Context(), e.key([]string{"etcd-0", "etcd-1"}[n]), pod))
+		pod := testenv.Named(e.Env, []string{"etcd-0", "etcd-1"}[n], &corev1.Pod{})
 		before := pod.DeepCopy()
 		pod.Status = corev1.PodStatus{Conditions: []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 			Message: "0/3 nodes are available: 1 Insufficient memory, 2 Insufficient cpu. preemption: 0/3 nodes are available.",
 		}}}
 		e.publish(t.Context(), pod, before)
-		sts := &appsv1.StatefulSet{}
-		e.must(e.Admin().Get(t.Context(), e.key(names.Etcd), sts))
+		sts := testenv.Named(e.Env, names.Etcd, &appsv1.StatefulSet{})
 		sts.Status.ReadyReplicas--
-		e.must(e.Admin().Status().Update(t.Context(), sts))
-		e.must(e.start()(t.Context()))
+		e.Must(e.Admin().Status().Update(t.Context(), sts))
+		e.Restart()
+		e.Once()
 
 		reason := hyperv1.AsExpectedReason
 		if want == isFalse {
 			reason = hyperv1.PodUnschedulableReason
 		}
-		e.wants(names.Etcd, hyperv1.ControlPlaneComponentAvailable, want, reason, "")
-		e.wants(names.Etcd, hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.PodUnschedulableReason, "etcd-0: no node takes a pod: Insufficient cpu, Insufficient memory")
+		e.ExpectConditionOf(componentNamed(names.Etcd), hyperv1.ControlPlaneComponentAvailable, want, reason, "")
+		e.ExpectConditionOf(componentNamed(names.Etcd), hyperv1.ControlPlaneComponentRolloutComplete, isFalse, hyperv1.PodUnschedulableReason, "etcd-0: no node takes a pod: Insufficient cpu, Insufficient memory")
 	}
-	e.says(hyperv1.HostedControlPlaneDegraded, isTrue, hyperv1.PodUnschedulableReason, "etcd: etcd-0")
+	e.ExpectCondition(hyperv1.HostedControlPlaneDegraded, isTrue, hyperv1.PodUnschedulableReason, "etcd: etcd-0")
 }
 
 func TestUnmanagedEtcdNeedsNoComponent(t *testing.T) {
@@ -355,8 +353,8 @@ func TestUnmanagedEtcdNeedsNoComponent(t *testing.T) {
 	hcp.Spec.Etcd.Unmanaged = &hyperv1.UnmanagedEtcdSpec{Endpoint: "https://etcd.example.com:2379", TLS: hyperv1.EtcdTLSConfig{ClientSecret: corev1.LocalObjectReference{Name: "etcd-client"}}}
 	e := newFakeKubelet(t, hcp)
 	e.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) { delete(r.Components, names.Etcd) }))
-	e.settle()
-	if e.component(names.Etcd) != nil || e.pods(names.KubeScheduler)["1.35.4"] != 1 {
-		t.Errorf("etcd %v, scheduler %v", e.component(names.Etcd), e.pods(names.KubeScheduler))
+	e.Settle()
+	if e.Exists(componentNamed(names.Etcd)) || e.pods(names.KubeScheduler)["1.35.4"] != 1 {
+		t.Errorf("there is etcd, or scheduler %v", e.pods(names.KubeScheduler))
 	}
 }

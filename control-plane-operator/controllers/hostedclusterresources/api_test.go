@@ -38,32 +38,32 @@ import (
 
 // apiServer is a real API server that trusts the signer of the environment.
 type apiServer struct {
-	*testEnv
+	*hostedCluster
 	host string
 	ca   []byte
 }
 
 // startAPIServer starts the API server of the hosted cluster.
 func startAPIServer(t *testing.T) *apiServer {
-	w := newTestEnv(t)
+	e := newHostedCluster(t)
 	dir, assets := t.TempDir(), fixture.Assets(t)
 	root, err := pki.NewSigner(names.RootCA, "", time.Now())
-	w.must(err)
+	e.must(err)
 	serving, err := root.Current.Issue(pki.Request{User: "kube-apiserver", Usage: pki.Server, Hosts: []string{"127.0.0.1"}}, pki.DefaultTerms, time.Now())
-	w.must(err)
+	e.must(err)
 	private, public, err := webidentity.GenerateKey()
-	w.must(err)
+	e.must(err)
 	for name, content := range map[string][]byte{
-		"tls.crt": serving.CertPEM, "tls.key": serving.KeyPEM, "clients.crt": w.signer.Trust(), "sa.key": private, "sa.pub": public,
+		"tls.crt": serving.CertPEM, "tls.key": serving.KeyPEM, "clients.crt": e.signer.Trust(), "sa.key": private, "sa.pub": public,
 	} {
-		w.must(os.WriteFile(filepath.Join(dir, name), content, 0o600))
+		e.must(os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	etcd := &envtest.Etcd{Path: filepath.Join(assets, "etcd"), DataDir: filepath.Join(dir, "etcd"), StartTimeout: time.Minute}
-	w.must(os.Mkdir(etcd.DataDir, 0o700))
-	w.must(etcd.Start())
-	t.Cleanup(func() { w.must(etcd.Stop()) })
+	e.must(os.Mkdir(etcd.DataDir, 0o700))
+	e.must(etcd.Start())
+	t.Cleanup(func() { e.must(etcd.Stop()) })
 	port, err := process.FreePort()
-	w.must(err)
+	e.must(err)
 	server, err := process.Start(process.Spec{
 		Name: "kube-apiserver", Path: filepath.Join(assets, "kube-apiserver"), Log: filepath.Join(dir, "log"),
 		Args: []string{
@@ -74,22 +74,22 @@ func startAPIServer(t *testing.T) *apiServer {
 			"--service-account-issuer=https://example.com", "--service-account-key-file=" + filepath.Join(dir, "sa.pub"), "--service-account-signing-key-file=" + filepath.Join(dir, "sa.key"),
 		},
 	})
-	w.must(err)
+	e.must(err)
 	t.Cleanup(func() { server.Stop(10 * time.Second) })
-	a := &apiServer{testEnv: w, host: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ca: root.Trust()}
+	a := &apiServer{testEnv: e, host: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ca: root.Trust()}
 	transport, err := rest.TransportFor(a.as("test", "system:masters"))
-	w.must(err)
+	e.must(err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	w.must(server.Ready(ctx, &http.Client{Transport: transport}, a.host+"/readyz"))
+	e.must(server.Ready(ctx, &http.Client{Transport: transport}, a.host+"/readyz"))
 
-	leaf, err := w.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, time.Now())
-	w.must(err)
+	leaf, err := e.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, time.Now())
+	e.must(err)
 	text, err := pki.Kubeconfig(a.host, a.ca, leaf)
-	w.must(err)
-	w.must(w.Admin().Update(t.Context(), secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})))
-	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval})
-	w.controller = w.reconciler.controller()
+	e.must(err)
+	e.must(e.Admin().Update(t.Context(), secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})))
+	e.reconciler = newReconciler(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Scheme: scheme, Recorder: e.events, Clock: e.clock, Releases: e.releases, Interval: interval})
+	e.controller = e.reconciler.controller()
 	return a
 }
 

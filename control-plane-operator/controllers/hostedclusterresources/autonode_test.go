@@ -44,21 +44,21 @@ func (i instances) DescribeInstances(_ context.Context, in *ec2.DescribeInstance
 }
 
 // onDemand gives the cluster nodes on demand, and the objects that the hypershift-operator writes for them.
-func (w *testEnv) onDemand() {
-	w.update(func(hcp *hyperv1.HostedControlPlane) {
+func (e *hostedCluster) onDemand() {
+	e.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.Region = "us-east-1"
 		hcp.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "a"}, {Key: names.ClusterTag("demo-x"), Value: names.ClusterTagValue}}
 		hcp.Spec.AutoNode = &hyperv1.AutoNode{Provisioner: hyperv1.ProvisionerConfig{Name: hyperv1.ProvisionerKarpenter, Karpenter: &hyperv1.KarpenterConfig{
 			Platform: hyperv1.AWSPlatform, AWS: &hyperv1.KarpenterAWSConfig{RoleARN: "arn:aws:iam::222222222222:role/karpenter"},
 		}}}
 	})
-	w.status(func(s *hyperv1.HostedControlPlaneStatus) {
+	e.status(func(s *hyperv1.HostedControlPlaneStatus) {
 		s.Platform = &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: "sg-0a"}}
 	})
-	rel, err := w.releases.Resolve(w.t.Context(), oldImage, nil)
-	w.must(err)
-	w.releases.Put(fakerelease.With(rel, func(rel *release.Release) { rel.Components[names.Karpenter] = "registry/karpenter:1" }))
-	w.Create(w.t, secret(names.AutoNode, corev1.SecretTypeOpaque, map[string][]byte{
+	rel, err := e.releases.Resolve(e.t.Context(), oldImage, nil)
+	e.must(err)
+	e.releases.Put(fakerelease.With(rel, func(rel *release.Release) { rel.Components[names.Karpenter] = "registry/karpenter:1" }))
+	e.Create(e.t, secret(names.AutoNode, corev1.SecretTypeOpaque, map[string][]byte{
 		names.AutoNodeUserData: []byte("user data"), names.AutoNodeImage: []byte("ami-0a"), names.AutoNodeRootDevice: []byte("/dev/sda1"), names.AutoNodeSubnets: []byte("subnet-0a,subnet-0b"),
 		names.AutoNodeTokenID: []byte(onDemandToken), names.AutoNodeTokenSecret: []byte("0123456789abcdef"),
 	}))

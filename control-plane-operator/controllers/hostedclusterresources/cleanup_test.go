@@ -26,9 +26,9 @@ const destroyed = hyperv1.CloudResourcesDestroyed
 
 // inTheCloud is a cluster with a node, a load balancer of a Service and of an Ingress, a volume that is deleted with its
 // claim and a snapshot of it, a retained volume, a volume on a node's disk, and a pod that uses the first volume.
-func inTheCloud(t testing.TB) *testEnv {
-	w := newTestEnv(t)
-	w.reconcileAll()
+func inTheCloud(t testing.TB) *hostedCluster {
+	e := newHostedCluster(t)
+	e.reconcileAll()
 	meta := func(namespace, name string, finalizers ...string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: finalizers}
 	}
@@ -48,7 +48,7 @@ func inTheCloud(t testing.TB) *testEnv {
 	onDisk := volume("disk", corev1.PersistentVolumeReclaimDelete)
 	onDisk.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}
 	for _, obj := range []client.Object{
-		readyNode(w.clock.Now()),
+		readyNode(e.clock.Now()),
 		balanced, ingress,
 		&networkingv1.Ingress{ObjectMeta: meta("default", "by-nginx")},
 		onDisk, claim("disk"),
@@ -65,9 +65,9 @@ func inTheCloud(t testing.TB) *testEnv {
 		}}}}},
 		&corev1.Pod{ObjectMeta: meta("default", "stateless")},
 	} {
-		w.must(w.hosted.Admin().Create(t.Context(), obj))
+		e.must(e.hosted.Admin().Create(t.Context(), obj))
 	}
-	return w
+	return e
 }
 
 func snapshotKind(kind string) schema.GroupVersionKind {
@@ -94,8 +94,8 @@ func readyNode(now time.Time) *corev1.Node {
 }
 
 // deleted sets the annotations of the hypershift-operator.
-func (w *testEnv) deleted(cleanup bool) {
-	w.update(func(hcp *hyperv1.HostedControlPlane) {
+func (e *hostedCluster) deleted(cleanup bool) {
+	e.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations = map[string]string{hyperv1.HostedClusterDeletedAnnotation: "true"}
 		if cleanup {
 			hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] = "true"
@@ -104,14 +104,14 @@ func (w *testEnv) deleted(cleanup bool) {
 }
 
 // cloud simulates the cloud controllers of the hosted cluster: it deletes resources and removes finalizers.
-func (w *testEnv) cloud(ctx context.Context) error {
+func (e *hostedCluster) cloud(ctx context.Context) error {
 	free := func(obj client.Object) error {
 		obj.SetFinalizers(nil)
-		return client.IgnoreNotFound(w.hosted.Admin().Update(ctx, obj))
+		return client.IgnoreNotFound(e.hosted.Admin().Update(ctx, obj))
 	}
 	services, pods, claims, ingresses := &corev1.ServiceList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &networkingv1.IngressList{}
 	for _, list := range []client.ObjectList{services, pods, claims, ingresses} {
-		if err := w.hosted.Admin().List(ctx, list); err != nil {
+		if err := e.hosted.Admin().List(ctx, list); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (w *testEnv) cloud(ctx context.Context) error {
 			}
 		}
 	}
-	if err := w.deleteSnapshots(ctx, free); err != nil {
+	if err := e.deleteSnapshots(ctx, free); err != nil {
 		return err
 	}
 	for i := range services.Items {
@@ -134,21 +134,21 @@ func (w *testEnv) cloud(ctx context.Context) error {
 	}
 	for i := range claims.Items {
 		claim := &claims.Items[i]
-		if claim.DeletionTimestamp.IsZero() || w.holds(pods.Items, claim.Name) {
+		if claim.DeletionTimestamp.IsZero() || e.holds(pods.Items, claim.Name) {
 			continue
 		}
 		if err := free(claim); err != nil {
 			return err
 		}
 		pv := &corev1.PersistentVolume{}
-		if err := w.hosted.Admin().Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, pv); err != nil {
+		if err := e.hosted.Admin().Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, pv); err != nil {
 			return client.IgnoreNotFound(err)
 		}
-		if err := w.hosted.Admin().Delete(ctx, pv); err != nil {
+		if err := e.hosted.Admin().Delete(ctx, pv); err != nil {
 			return err
 		}
 		pv.ResourceVersion = ""
-		if err := w.hosted.Admin().Get(ctx, client.ObjectKeyFromObject(pv), pv); err != nil {
+		if err := e.hosted.Admin().Get(ctx, client.ObjectKeyFromObject(pv), pv); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 		if err := free(pv); err != nil {
@@ -159,16 +159,16 @@ func (w *testEnv) cloud(ctx context.Context) error {
 }
 
 // deleteSnapshots simulates the controller of snapshots.
-func (w *testEnv) deleteSnapshots(ctx context.Context, free func(client.Object) error) error {
+func (e *hostedCluster) deleteSnapshots(ctx context.Context, free func(client.Object) error) error {
 	nightly := snapshot("VolumeSnapshot", "", "", nil)
-	if err := w.hosted.Admin().Get(ctx, client.ObjectKey{Namespace: "default", Name: "nightly"}, nightly); err != nil || nightly.GetDeletionTimestamp().IsZero() {
+	if err := e.hosted.Admin().Get(ctx, client.ObjectKey{Namespace: "default", Name: "nightly"}, nightly); err != nil || nightly.GetDeletionTimestamp().IsZero() {
 		return client.IgnoreNotFound(err)
 	}
-	if err := w.hosted.Admin().Delete(ctx, snapshot("VolumeSnapshotContent", "", "content", nil)); client.IgnoreNotFound(err) != nil {
+	if err := e.hosted.Admin().Delete(ctx, snapshot("VolumeSnapshotContent", "", "content", nil)); client.IgnoreNotFound(err) != nil {
 		return err
 	}
 	content := snapshot("VolumeSnapshotContent", "", "", nil)
-	if err := w.hosted.Admin().Get(ctx, client.ObjectKey{Name: "content"}, content); client.IgnoreNotFound(err) != nil {
+	if err := e.hosted.Admin().Get(ctx, client.ObjectKey{Name: "content"}, content); client.IgnoreNotFound(err) != nil {
 		return err
 	} else if err == nil {
 		if err := free(content); err != nil {
@@ -178,7 +178,7 @@ func (w *testEnv) deleteSnapshots(ctx context.Context, free func(client.Object) 
 	return free(nightly)
 }
 
-func (w *testEnv) holds(pods []corev1.Pod, claim string) bool {
+func (e *hostedCluster) holds(pods []corev1.Pod, claim string) bool {
 	for _, p := range pods {
 		if len(p.Spec.Volumes) > 0 && p.DeletionTimestamp.IsZero() && p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName == claim {
 			return true
@@ -189,32 +189,32 @@ func (w *testEnv) holds(pods []corev1.Pod, claim string) bool {
 
 // Cloud resources are deleted before the API server. Retained volumes stay.
 func TestCleanupDeletesCloudResources(t *testing.T) {
-	w := inTheCloud(t)
-	w.deleted(true)
-	for w.conditionText(destroyed) == "nothing" {
-		w.reconcileOnce()
+	e := inTheCloud(t)
+	e.deleted(true)
+	for e.conditionText(destroyed) == "nothing" {
+		e.reconcileOnce()
 	}
-	for !strings.Contains(w.conditionText(destroyed), "CloudResourcesRemaining") {
-		w.reconcileOnce()
+	for !strings.Contains(e.conditionText(destroyed), "CloudResourcesRemaining") {
+		e.reconcileOnce()
 	}
-	w.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer a1.elb.amazonaws.com of Service default/web, "+
+	e.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer a1.elb.amazonaws.com of Service default/web, "+
 		"load balancer alb.elb.amazonaws.com of Ingress default/shop, snapshot snap-1 of VolumeSnapshotContent content, volume vol-data of PersistentVolume data")
 	want := []hyperv1.LeftBehindResource{
 		{Service: "ELB", Type: "load balancer", ID: "a1.elb.amazonaws.com"}, {Service: "ELB", Type: "load balancer", ID: "alb.elb.amazonaws.com"},
 		{Service: "EC2", Type: "snapshot", ID: "snap-1"}, {Service: "EC2", Type: "volume", ID: "vol-data"},
 	}
-	if got := w.hcp(t.Context()).Status.RemainingCloudResources; !slices.Equal(got, want) {
+	if got := e.hcp(t.Context()).Status.RemainingCloudResources; !slices.Equal(got, want) {
 		t.Errorf("status lists %v, want %v", got, want)
 	}
-	if !w.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
+	if !e.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
 		t.Error("nobody keeps users from making more")
 	}
 	for range 4 {
-		w.must(w.cloud(t.Context()))
-		w.reconcileOnce()
+		e.must(e.cloud(t.Context()))
+		e.reconcileOnce()
 	}
-	w.expectCondition(destroyed, "True AsExpected: All is well")
-	if left := w.hcp(t.Context()).Status.RemainingCloudResources; len(left) > 0 {
+	e.expectCondition(destroyed, "True AsExpected: All is well")
+	if left := e.hcp(t.Context()).Status.RemainingCloudResources; len(left) > 0 {
 		t.Errorf("status lists %v", left)
 	}
 	for _, c := range []struct {
@@ -223,7 +223,7 @@ func TestCleanupDeletesCloudResources(t *testing.T) {
 	}{{"default", "inner", &corev1.Service{}}, {"", "keep", &corev1.PersistentVolume{}}, {"default", "keep", &corev1.PersistentVolumeClaim{}},
 		{"", "disk", &corev1.PersistentVolume{}}, {"default", "by-nginx", &networkingv1.Ingress{}}, {"", "keep", snapshot("VolumeSnapshotContent", "", "", nil)},
 		{"default", "stateless", &corev1.Pod{}}} {
-		if !w.inside(c.namespace, c.name, c.obj) {
+		if !e.inside(c.namespace, c.name, c.obj) {
 			t.Errorf("%T %s is gone", c.obj, c.name)
 		}
 	}
@@ -232,80 +232,80 @@ func TestCleanupDeletesCloudResources(t *testing.T) {
 // The deletion of a cluster without cloud resources does not wait for permissions and policies. They follow while its
 // machines are deleted.
 func TestEmptyClusterIsReportedInOneReconcile(t *testing.T) {
-	w := newTestEnv(t)
-	w.reconcileAll()
-	written := len(w.written)
-	w.deleted(true)
-	w.reconcileOnce()
-	w.expectCondition(destroyed, "True AsExpected: All is well")
-	if writes := w.written[written:]; len(writes) > 0 {
+	e := newHostedCluster(t)
+	e.reconcileAll()
+	written := len(e.written)
+	e.deleted(true)
+	e.reconcileOnce()
+	e.expectCondition(destroyed, "True AsExpected: All is well")
+	if writes := e.written[written:]; len(writes) > 0 {
 		t.Errorf("wrote %v in the hosted cluster", writes)
 	}
-	for w.next < interval {
-		if w.next > cloudcleanup.Interval {
-			t.Fatalf("the next reconcile is after %s", w.next)
+	for e.next < interval {
+		if e.next > cloudcleanup.Interval {
+			t.Fatalf("the next reconcile is after %s", e.next)
 		}
-		w.clock.Step(w.next)
-		w.reconcileOnce()
-		w.expectCondition(destroyed, "True AsExpected: All is well")
+		e.clock.Step(e.next)
+		e.reconcileOnce()
+		e.expectCondition(destroyed, "True AsExpected: All is well")
 	}
-	if !w.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
+	if !e.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
 		t.Error("the hosted cluster may create more")
 	}
-	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Service{
+	e.must(e.hosted.Admin().Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late", Finalizers: []string{"service.kubernetes.io/load-balancer-cleanup"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
 	}))
-	w.reconcileOnce()
-	w.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer of Service default/late")
+	e.reconcileOnce()
+	e.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer of Service default/late")
 }
 
 // The clean-up does not wait for a controller that does not run. Its resources are listed with a reason.
 func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
 	const lost = "nothing deletes load balancer alb.elb.amazonaws.com of Ingress default/shop, snapshot snap-1 of VolumeSnapshotContent content, volume vol-data of PersistentVolume data: the controllers do not run in the hosted cluster"
-	renewed := func(name string, ago time.Duration) func(*testEnv) {
-		return func(w *testEnv) {
-			w.must(w.hosted.Admin().Create(w.t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: w.clock.Now().Add(-ago)}}}))
+	renewed := func(name string, ago time.Duration) func(*hostedCluster) {
+		return func(e *hostedCluster) {
+			e.must(e.hosted.Admin().Create(e.t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: e.clock.Now().Add(-ago)}}}))
 		}
 	}
-	notReady := func(ago time.Duration) func(*testEnv) {
-		return func(w *testEnv) {
+	notReady := func(ago time.Duration) func(*hostedCluster) {
+		return func(e *hostedCluster) {
 			node := &corev1.Node{}
-			w.inside("", "worker", node)
-			node.Status.Conditions[0].Status, node.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.NewTime(w.clock.Now().Add(-ago))
-			w.must(w.hosted.Admin().Status().Update(w.t.Context(), node))
+			e.inside("", "worker", node)
+			node.Status.Conditions[0].Status, node.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.NewTime(e.clock.Now().Add(-ago))
+			e.must(e.hosted.Admin().Status().Update(e.t.Context(), node))
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*testEnv)
+		change func(*hostedCluster)
 		want   string
 	}{
-		"a cluster without nodes": {func(w *testEnv) {
-			w.must(w.hosted.Admin().Delete(w.t.Context(), readyNode(w.clock.Now())))
+		"a cluster without nodes": {func(e *hostedCluster) {
+			e.must(e.hosted.Admin().Delete(e.t.Context(), readyNode(e.clock.Now())))
 		}, "ControllerNotRunning: " + lost},
 		"a cluster whose nodes have not been ready for a while": {notReady(2 * time.Minute), "ControllerNotRunning: " + lost},
 		"a cluster whose nodes were ready a moment ago":         {notReady(10 * time.Second), "CloudResourcesRemaining: load balancer"},
-		"a driver that stopped renewing its Lease": {func(w *testEnv) {
+		"a driver that stopped renewing its Lease": {func(e *hostedCluster) {
 			for _, lease := range []string{"ebs-csi-aws-com", "external-snapshotter-leader-ebs-csi-aws-com", "aws-load-balancer-controller-leader"} {
-				renewed(lease, 2*time.Minute)(w)
+				renewed(lease, 2*time.Minute)(e)
 			}
 		}, "ControllerNotRunning: " + lost},
 		"a driver that renews its Lease": {renewed("ebs-csi-aws-com", time.Second), "CloudResourcesRemaining: load balancer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := inTheCloud(t)
+			e := inTheCloud(t)
 			service := &corev1.Service{}
-			w.inside("default", "web", service)
+			e.inside("default", "web", service)
 			service.Finalizers = nil
-			w.must(w.hosted.Admin().Update(t.Context(), service)) // the control plane deletes its load balancers at once
-			c.change(w)
-			w.deleted(true)
+			e.must(e.hosted.Admin().Update(t.Context(), service)) // the control plane deletes its load balancers at once
+			c.change(e)
+			e.deleted(true)
 			for range 3 {
-				w.reconcileOnce()
+				e.reconcileOnce()
 			}
-			if got := w.conditionText(destroyed); !strings.HasPrefix(got, "False "+c.want) {
+			if got := e.conditionText(destroyed); !strings.HasPrefix(got, "False "+c.want) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			for _, r := range w.hcp(t.Context()).Status.RemainingCloudResources {
+			for _, r := range e.hcp(t.Context()).Status.RemainingCloudResources {
 				if (r.Reason == hyperv1.ControllerNotRunningReason) != strings.HasPrefix(c.want, "Controller") {
 					t.Errorf("status lists %+v", r)
 				}
@@ -316,23 +316,23 @@ func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
 
 // The EBS CSI driver runs next to the control plane, and deletes volumes without a node.
 func TestCleanupAwaitsAControllerOutsideOfTheNodes(t *testing.T) {
-	w := inTheCloud(t)
+	e := inTheCloud(t)
 	service := &corev1.Service{}
-	w.inside("default", "web", service)
+	e.inside("default", "web", service)
 	service.Finalizers = nil
-	w.must(w.hosted.Admin().Update(t.Context(), service))
-	w.must(w.hosted.Admin().Delete(t.Context(), readyNode(w.clock.Now())))
-	w.must(w.hosted.Admin().Create(t.Context(), &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "ebs-csi-aws-com"}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: w.clock.Now()}},
+	e.must(e.hosted.Admin().Update(t.Context(), service))
+	e.must(e.hosted.Admin().Delete(t.Context(), readyNode(e.clock.Now())))
+	e.must(e.hosted.Admin().Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "ebs-csi-aws-com"}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: e.clock.Now()}},
 	}))
-	w.deleted(true)
+	e.deleted(true)
 	for range 3 {
-		w.reconcileOnce()
+		e.reconcileOnce()
 	}
-	if got := w.conditionText(destroyed); !strings.HasPrefix(got, "False CloudResourcesRemaining: ") {
+	if got := e.conditionText(destroyed); !strings.HasPrefix(got, "False CloudResourcesRemaining: ") {
 		t.Errorf("got %s", got)
 	}
-	for _, r := range w.hcp(t.Context()).Status.RemainingCloudResources {
+	for _, r := range e.hcp(t.Context()).Status.RemainingCloudResources {
 		if lost := r.Type != "volume"; (r.Reason == hyperv1.ControllerNotRunningReason) != lost {
 			t.Errorf("status lists %+v", r)
 		}
@@ -340,29 +340,29 @@ func TestCleanupAwaitsAControllerOutsideOfTheNodes(t *testing.T) {
 }
 
 func TestCleanupNeedsTheAnnotation(t *testing.T) {
-	w := inTheCloud(t)
-	writes := w.Calls.Writes()
-	w.deleted(false)
-	w.reconcileOnce()
-	if log := w.Calls.Log(writes); len(log) > 0 {
+	e := inTheCloud(t)
+	writes := e.Calls.Writes()
+	e.deleted(false)
+	e.reconcileOnce()
+	if log := e.Calls.Log(writes); len(log) > 0 {
 		t.Errorf("wrote %v", log)
 	}
 }
 
 func TestCleanupWithoutAnAPIServerIsUnknown(t *testing.T) {
-	w := inTheCloud(t)
-	w.setAPIAvailable(metav1.ConditionFalse)
-	w.deleted(true)
-	w.reconcileOnce()
-	w.expectCondition(destroyed, "nothing")
+	e := inTheCloud(t)
+	e.setAPIAvailable(metav1.ConditionFalse)
+	e.deleted(true)
+	e.reconcileOnce()
+	e.expectCondition(destroyed, "nothing")
 }
 
 func TestDeletePermissionsAreGrantedForTheCleanup(t *testing.T) {
-	w := inTheCloud(t)
-	before := strings.Join(w.written, "\n")
-	w.deleted(true)
-	w.reconcileOnce()
-	after := strings.TrimPrefix(strings.Join(w.written, "\n"), before)
+	e := inTheCloud(t)
+	before := strings.Join(e.written, "\n")
+	e.deleted(true)
+	e.reconcileOnce()
+	after := strings.TrimPrefix(strings.Join(e.written, "\n"), before)
 	if !strings.Contains(after, "hypershift:permissions apply ClusterRoleBinding") {
 		t.Errorf("wrote %s", after)
 	}
@@ -371,14 +371,14 @@ func TestDeletePermissionsAreGrantedForTheCleanup(t *testing.T) {
 func TestCleanupCrashConsistency(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
-		w := inTheCloud(t)
-		w.deleted(true)
-		w.Calls = &crashtest.CallCounter{} // the calls before do not count
-		w.hosted.Calls = w.Calls
-		s := w.scenario()
-		s.OtherControllers = w.cloud
+		e := inTheCloud(t)
+		e.deleted(true)
+		e.Calls = &crashtest.CallCounter{} // the calls before do not count
+		e.hosted.Calls = e.Calls
+		s := e.scenario()
+		s.OtherControllers = e.cloud
 		s.Ready = func(context.Context) string {
-			if got := w.conditionText(destroyed); got != "True AsExpected: All is well" {
+			if got := e.conditionText(destroyed); got != "True AsExpected: All is well" {
 				return got
 			}
 			return ""
@@ -388,31 +388,31 @@ func TestCleanupCrashConsistency(t *testing.T) {
 }
 
 // withNodesOnDemand adds a NodePool of Karpenter, a node and the EC2NodeClass to the cluster.
-func withNodesOnDemand(t testing.TB) *testEnv {
-	w := inTheCloud(t)
-	w.onDemand()
+func withNodesOnDemand(t testing.TB) *hostedCluster {
+	e := inTheCloud(t)
+	e.onDemand()
 	for _, kind := range []schema.GroupVersionKind{autonode.NodePool, autonode.NodeClaim, autonode.EC2NodeClass} {
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(kind)
 		obj.SetName("default")
 		obj.SetFinalizers([]string{"karpenter.sh/termination"})
-		w.must(w.hosted.Admin().Create(t.Context(), obj))
+		e.must(e.hosted.Admin().Create(t.Context(), obj))
 	}
-	return w
+	return e
 }
 
 // karpenter simulates Karpenter: it terminates the instances of NodeClaims, and deletes an EC2NodeClass after the last one.
-func (w *testEnv) karpenter(ctx context.Context) error {
-	if err := w.cloud(ctx); err != nil {
+func (e *hostedCluster) karpenter(ctx context.Context) error {
+	if err := e.cloud(ctx); err != nil {
 		return err
 	}
 	for _, kind := range []schema.GroupVersionKind{autonode.NodePool, autonode.NodeClaim, autonode.EC2NodeClass} {
 		claims := autonode.ListOf(autonode.NodeClaim)
-		if err := w.hosted.Admin().List(ctx, claims); err != nil {
+		if err := e.hosted.Admin().List(ctx, claims); err != nil {
 			return err
 		}
 		list := autonode.ListOf(kind)
-		if err := w.hosted.Admin().List(ctx, list); err != nil {
+		if err := e.hosted.Admin().List(ctx, list); err != nil {
 			return err
 		}
 		for i := range list.Items {
@@ -421,7 +421,7 @@ func (w *testEnv) karpenter(ctx context.Context) error {
 				continue
 			}
 			obj.SetFinalizers(nil)
-			if err := w.hosted.Admin().Update(ctx, obj); client.IgnoreNotFound(err) != nil {
+			if err := e.hosted.Admin().Update(ctx, obj); client.IgnoreNotFound(err) != nil {
 				return err
 			}
 		}
@@ -430,30 +430,30 @@ func (w *testEnv) karpenter(ctx context.Context) error {
 }
 
 func TestNodesOnDemandAreDeletedAfterTheVolumes(t *testing.T) {
-	w := withNodesOnDemand(t)
-	w.deleted(true)
+	e := withNodesOnDemand(t)
+	e.deleted(true)
 	claim := func() (there, deleted bool) {
 		t.Helper()
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(autonode.NodeClaim)
-		err := w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: "default"}, obj)
-		w.must(client.IgnoreNotFound(err))
+		err := e.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: "default"}, obj)
+		e.must(client.IgnoreNotFound(err))
 		return err == nil, err == nil && obj.GetDeletionTimestamp() != nil
 	}
-	w.reconcileOnce()
-	w.reconcileOnce()
+	e.reconcileOnce()
+	e.reconcileOnce()
 	if _, deleted := claim(); deleted {
 		t.Error("a node was deleted while a volume needs its controllers")
 	}
 	for range 10 {
-		w.must(w.cloud(t.Context()))
-		w.clock.Step(cloudcleanup.Interval)
-		w.reconcileOnce()
+		e.must(e.cloud(t.Context()))
+		e.clock.Step(cloudcleanup.Interval)
+		e.reconcileOnce()
 	}
 	if there, deleted := claim(); !there || !deleted {
 		t.Errorf("the volumes are gone; the node exists: %v, is being deleted: %v", there, deleted)
 	}
-	if text := w.conditionText(destroyed); !strings.Contains(text, "NodeClaim "+"default") {
+	if text := e.conditionText(destroyed); !strings.Contains(text, "NodeClaim "+"default") {
 		t.Errorf("the condition is %q", text)
 	}
 }
@@ -461,14 +461,14 @@ func TestNodesOnDemandAreDeletedAfterTheVolumes(t *testing.T) {
 func TestCleanupOfNodesOnDemandCrashConsistency(t *testing.T) {
 	t.Parallel()
 	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
-		w := withNodesOnDemand(t)
-		w.deleted(false) // the user keeps load balancers and volumes
-		w.Calls = &crashtest.CallCounter{}
-		w.hosted.Calls = w.Calls
-		s := w.scenario()
-		s.OtherControllers = w.karpenter
+		e := withNodesOnDemand(t)
+		e.deleted(false) // the user keeps load balancers and volumes
+		e.Calls = &crashtest.CallCounter{}
+		e.hosted.Calls = e.Calls
+		s := e.scenario()
+		s.OtherControllers = e.karpenter
 		s.Ready = func(context.Context) string {
-			if got := w.conditionText(destroyed); got != "True AsExpected: All is well" {
+			if got := e.conditionText(destroyed); got != "True AsExpected: All is well" {
 				return got
 			}
 			return ""

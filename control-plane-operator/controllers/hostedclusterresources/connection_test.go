@@ -22,52 +22,52 @@ import (
 
 func TestConnectionToNodesIsReported(t *testing.T) {
 	const reached, reporting = hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable
-	w := newTestEnv(t)
+	e := newHostedCluster(t)
 	problem, asked := errors.New("dial tcp 10.0.1.7:10250: no agent available"), 0
-	w.reconciler.tunnels.ReadLog = func(context.Context, *rest.Config, string, string) error { asked++; return problem }
-	w.reconcileAll()
-	w.expectCondition(reached, "Unknown NoNodes: the cluster has no nodes")
-	w.expectCondition(reporting, "Unknown NoNodes: the cluster has no nodes")
+	e.reconciler.tunnels.ReadLog = func(context.Context, *rest.Config, string, string) error { asked++; return problem }
+	e.reconcileAll()
+	e.expectCondition(reached, "Unknown NoNodes: the cluster has no nodes")
+	e.expectCondition(reporting, "Unknown NoNodes: the cluster has no nodes")
 
-	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
-	w.reconcileOnce()
-	w.expectCondition(reached, "False NoTunnels: no pod konnectivity-agent is ready")
-	w.expectCondition(reporting, "True AsExpected: nodes report to the API server")
+	e.must(e.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
+	e.reconcileOnce()
+	e.expectCondition(reached, "False NoTunnels: no pod konnectivity-agent is ready")
+	e.expectCondition(reporting, "True AsExpected: nodes report to the API server")
 	node := &corev1.Node{}
-	w.must(w.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: requesttest.NodeName}, node))
+	e.must(e.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: requesttest.NodeName}, node))
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown"}}
-	w.must(w.hosted.Admin().Status().Update(t.Context(), node))
-	w.reconcileOnce()
-	w.expectCondition(reporting, "False NodesSilent: no kubelet has reported to the API server for some time")
-	if w.next != dataplane.RetryInterval {
-		t.Errorf("comes back after %s", w.next)
+	e.must(e.hosted.Admin().Status().Update(t.Context(), node))
+	e.reconcileOnce()
+	e.expectCondition(reporting, "False NodesSilent: no kubelet has reported to the API server for some time")
+	if e.next != dataplane.RetryInterval {
+		t.Errorf("comes back after %s", e.next)
 	}
 
 	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: map[string]string{"k8s-app": "konnectivity-agent"}}}
 	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	w.must(w.hosted.Admin().Create(t.Context(), agent))
-	w.reconcileOnce()
-	w.expectCondition(reached, "False NodesUnreachable: no node responds: dial tcp 10.0.1.7:10250: no agent available")
-	w.expectCondition(reporting, "True AsExpected: nodes report to the API server")
+	e.must(e.hosted.Admin().Create(t.Context(), agent))
+	e.reconcileOnce()
+	e.expectCondition(reached, "False NodesUnreachable: no node responds: dial tcp 10.0.1.7:10250: no agent available")
+	e.expectCondition(reporting, "True AsExpected: nodes report to the API server")
 
 	expectMetric(t, "hypershift_cluster_nodes_reachable", 0)
 	expectMetric(t, "hypershift_cluster_tunnel_agents", 1)
 
 	problem = nil
-	w.reconcileAll()
-	w.expectCondition(reached, "True AsExpected: nodes respond")
+	e.reconcileAll()
+	e.expectCondition(reached, "True AsExpected: nodes respond")
 	expectMetric(t, "hypershift_cluster_nodes_reachable", 1)
 	before := asked
-	w.reconcileOnce()
+	e.reconcileOnce()
 	if asked != before {
 		t.Error("asks in each pass")
 	}
 
 	problem = errors.New("no agent available")
-	w.clock.Step(2 * interval)
-	w.reconcileOnce()
-	w.expectCondition(reached, "False NodesUnreachable: no node responds: no agent available")
-	w.expectCondition(resourcesCondition, succeeded)
+	e.clock.Step(2 * interval)
+	e.reconcileOnce()
+	e.expectCondition(reached, "False NodesUnreachable: no node responds: no agent available")
+	e.expectCondition(resourcesCondition, succeeded)
 }
 
 // absent is the value of a metric that does not exist.
@@ -92,31 +92,31 @@ func expectMetric(t *testing.T, name string, want float64) {
 }
 
 func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
-	w := newTestEnv(t)
+	e := newHostedCluster(t)
 	var problem atomic.Pointer[error]
 	var reads atomic.Int64
 	set := func(err error) { problem.Store(&err) }
-	w.reconciler.tunnels.MonitorInterval = time.Millisecond
-	w.reconciler.tunnels.ReadLog = func(context.Context, *rest.Config, string, string) error {
+	e.reconciler.tunnels.MonitorInterval = time.Millisecond
+	e.reconciler.tunnels.ReadLog = func(context.Context, *rest.Config, string, string) error {
 		reads.Add(1)
 		return *problem.Load()
 	}
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
-	w.must(w.reconciler.connections.Watches().Start(t.Context(), queue))
+	e.must(e.reconciler.connections.Watches().Start(t.Context(), queue))
 	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: map[string]string{"k8s-app": "konnectivity-agent"}}}
 	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	w.must(w.hosted.Admin().Create(t.Context(), agent))
-	w.must(w.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
+	e.must(e.hosted.Admin().Create(t.Context(), agent))
+	e.must(e.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
 	set(nil)
-	w.reconcileAll()
-	w.expectCondition(hyperv1.DataPlaneConnectionAvailable, "True AsExpected: nodes respond")
+	e.reconcileAll()
+	e.expectCondition(hyperv1.DataPlaneConnectionAvailable, "True AsExpected: nodes respond")
 
 	expect := func(want string) {
 		t.Helper()
 		for deadline := time.Now().Add(20 * time.Second); ; {
 			if time.Now().After(deadline) {
-				t.Fatalf("no reconcile has reported %s, but %s", want, w.conditionText(hyperv1.DataPlaneConnectionAvailable))
+				t.Fatalf("no reconcile has reported %s, but %s", want, e.conditionText(hyperv1.DataPlaneConnectionAvailable))
 			}
 			if queue.Len() == 0 {
 				time.Sleep(time.Millisecond)
@@ -124,7 +124,7 @@ func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 			}
 			request, _ := queue.Get()
 			queue.Done(request)
-			if w.reconcileOnce(); w.conditionText(hyperv1.DataPlaneConnectionAvailable) == want {
+			if e.reconcileOnce(); e.conditionText(hyperv1.DataPlaneConnectionAvailable) == want {
 				return
 			}
 		}
@@ -134,14 +134,14 @@ func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 	set(nil)
 	expect("True AsExpected: nodes respond")
 	// The monitor still runs, and makes no report about a cluster without nodes.
-	w.must(w.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
-	w.reconcileOnce()
-	w.expectCondition(hyperv1.DataPlaneConnectionAvailable, "Unknown NoNodes: the cluster has no nodes")
+	e.must(e.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
+	e.reconcileOnce()
+	e.expectCondition(hyperv1.DataPlaneConnectionAvailable, "Unknown NoNodes: the cluster has no nodes")
 	for before := reads.Load(); reads.Load() < before+3; {
 		time.Sleep(time.Millisecond)
 	}
 	expectMetric(t, "hypershift_cluster_nodes_reachable", absent)
-	w.reconciler.connections.Disconnect(w.hcp(t.Context()).UID)
+	e.reconciler.connections.Disconnect(e.hcp(t.Context()).UID)
 	for reads.Store(0); ; reads.Store(0) { // until it has stopped
 		if time.Sleep(50 * time.Millisecond); reads.Load() == 0 {
 			return

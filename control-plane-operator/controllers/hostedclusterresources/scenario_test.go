@@ -28,38 +28,38 @@ const (
 )
 
 func TestHostedClusterIsSetUp(t *testing.T) {
-	w := newTestEnv(t)
-	w.setAPIAvailable(metav1.ConditionFalse)
-	w.reconcileOnce()
-	w.expectCondition(resourcesCondition, "False WaitingForKubeAPIServer: waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
+	e := newHostedCluster(t)
+	e.setAPIAvailable(metav1.ConditionFalse)
+	e.reconcileOnce()
+	e.expectCondition(resourcesCondition, "False WaitingForKubeAPIServer: waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
 
-	w.setAPIAvailable(metav1.ConditionTrue)
-	w.reconcileOnce()
-	w.expectCondition(resourcesCondition, "False WaitingForPermissions: waiting until the new permissions take effect")
-	w.reconcileAll()
-	w.expectCondition(resourcesCondition, succeeded)
-	if n := w.hcp(t.Context()).Status.NodeCount; n == nil || *n != 0 {
+	e.setAPIAvailable(metav1.ConditionTrue)
+	e.reconcileOnce()
+	e.expectCondition(resourcesCondition, "False WaitingForPermissions: waiting until the new permissions take effect")
+	e.reconcileAll()
+	e.expectCondition(resourcesCondition, succeeded)
+	if n := e.hcp(t.Context()).Status.NodeCount; n == nil || *n != 0 {
 		t.Errorf("nodes: %v", n)
 	}
 
 	slice := &discoveryv1.EndpointSlice{}
-	if !w.inside("default", "kubernetes", slice) || slice.Endpoints[0].Addresses[0] != "172.20.0.1" || *slice.Ports[0].Port != 6443 {
+	if !e.inside("default", "kubernetes", slice) || slice.Endpoints[0].Addresses[0] != "172.20.0.1" || *slice.Ports[0].Port != 6443 {
 		t.Errorf("pods find the API server at %+v", slice)
 	}
 	dns := &corev1.Service{}
-	if !w.inside("kube-system", "kube-dns", dns) || dns.Spec.ClusterIP != "172.31.0.10" {
+	if !e.inside("kube-system", "kube-dns", dns) || dns.Spec.ClusterIP != "172.31.0.10" {
 		t.Errorf("DNS is at %s", dns.Spec.ClusterIP)
 	}
 	proxy := &appsv1.DaemonSet{}
-	if !w.inside("kube-system", "kube-proxy", proxy) || proxy.Spec.Template.Spec.Containers[0].Image != "registry/kube-proxy:1.35.4" {
+	if !e.inside("kube-system", "kube-proxy", proxy) || proxy.Spec.Template.Spec.Containers[0].Image != "registry/kube-proxy:1.35.4" {
 		t.Errorf("kube-proxy: %+v", proxy.Spec.Template.Spec.Containers)
 	}
 	agent := &appsv1.DaemonSet{}
-	if !w.inside("kube-system", "konnectivity-agent", agent) || !slices.Contains(agent.Spec.Template.Spec.Containers[0].Args, "--proxy-server-host=konnectivity.demo.example.com") {
+	if !e.inside("kube-system", "konnectivity-agent", agent) || !slices.Contains(agent.Spec.Template.Spec.Containers[0].Args, "--proxy-server-host=konnectivity.demo.example.com") {
 		t.Errorf("the tunnels lead to %v", agent.Spec.Template.Spec.Containers)
 	}
 	info := &corev1.ConfigMap{}
-	if !w.inside("kube-public", "cluster-info", info) || !strings.Contains(info.Data["kubeconfig"], "https://api.demo.example.com:6443") {
+	if !e.inside("kube-public", "cluster-info", info) || !strings.Contains(info.Data["kubeconfig"], "https://api.demo.example.com:6443") {
 		t.Errorf("cluster-info: %v", info.Data)
 	}
 }
@@ -67,10 +67,10 @@ func TestHostedClusterIsSetUp(t *testing.T) {
 // Permissions are written with a short-lived certificate, and everything else by the operator's identity, which cannot
 // grant permissions.
 func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
-	w := newTestEnv(t)
-	w.reconcileAll()
+	e := newHostedCluster(t)
+	e.reconcileAll()
 	byOperator := 0
-	for _, line := range w.written {
+	for _, line := range e.written {
 		who, _, _ := strings.Cut(line, " ")
 		rbac := strings.Contains(line, "Role") || strings.Contains(line, "Admission")
 		switch {
@@ -86,35 +86,35 @@ func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
 }
 
 func TestTokensFollowTheManagementCluster(t *testing.T) {
-	w := newTestEnv(t)
-	w.Create(t, w.token("abcdef"), w.token("ghijkl"))
-	w.reconcileAll()
+	e := newHostedCluster(t)
+	e.Create(t, e.token("abcdef"), e.token("ghijkl"))
+	e.reconcileAll()
 	for _, id := range []string{"abcdef", "ghijkl"} {
-		if !w.inside("kube-system", "bootstrap-token-"+id, &corev1.Secret{}) {
+		if !e.inside("kube-system", "bootstrap-token-"+id, &corev1.Secret{}) {
 			t.Errorf("token %s is not there", id)
 		}
 	}
-	w.must(w.Admin().Delete(t.Context(), secret("token-abcdef", "", nil)))
-	w.reconcileOnce() // the watch of Secrets triggers a reconcile
-	if w.inside("kube-system", "bootstrap-token-abcdef", &corev1.Secret{}) {
+	e.must(e.Admin().Delete(t.Context(), secret("token-abcdef", "", nil)))
+	e.reconcileOnce() // the watch of Secrets triggers a reconcile
+	if e.inside("kube-system", "bootstrap-token-abcdef", &corev1.Secret{}) {
 		t.Error("a token that was taken back still lets somebody in")
 	}
-	w.clock.Step(31 * time.Minute)
-	w.reconcileAll()
-	if w.inside("kube-system", "bootstrap-token-ghijkl", &corev1.Secret{}) {
+	e.clock.Step(31 * time.Minute)
+	e.reconcileAll()
+	if e.inside("kube-system", "bootstrap-token-ghijkl", &corev1.Secret{}) {
 		t.Error("a token that has ended is still there")
 	}
 }
 
 func TestInvalidTokensAreNotCopied(t *testing.T) {
-	w := newTestEnv(t)
-	odd, other, endless := w.token("../../x"), w.token("mnopqr"), w.token("stuvwx")
+	e := newHostedCluster(t)
+	odd, other, endless := e.token("../../x"), e.token("mnopqr"), e.token("stuvwx")
 	odd.Name, other.Labels = "odd", nil
 	delete(endless.Data, "expiration")
-	w.Create(t, odd, other, endless)
-	w.reconcileAll()
+	e.Create(t, odd, other, endless)
+	e.reconcileAll()
 	list := &corev1.SecretList{}
-	w.must(w.hosted.Admin().List(t.Context(), list))
+	e.must(e.hosted.Admin().List(t.Context(), list))
 	for _, s := range list.Items {
 		if s.Type == corev1.SecretTypeBootstrapToken {
 			t.Errorf("there is %s", s.Name)
@@ -124,130 +124,130 @@ func TestInvalidTokensAreNotCopied(t *testing.T) {
 
 // Without drift there is no write.
 func TestDriftIsRepaired(t *testing.T) {
-	w := newTestEnv(t)
-	w.reconcileAll()
-	writes := w.Calls.Writes()
-	w.reconcileLater()
-	if got := w.Calls.Log(writes); len(got) > 0 {
+	e := newHostedCluster(t)
+	e.reconcileAll()
+	writes := e.Calls.Writes()
+	e.reconcileLater()
+	if got := e.Calls.Log(writes); len(got) > 0 {
 		t.Errorf("wrote at rest: %v", got)
 	}
-	w.must(w.hosted.Admin().Delete(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
-	w.reconcileLater()
-	if !w.inside("kube-system", "coredns", &appsv1.Deployment{}) {
+	e.must(e.hosted.Admin().Delete(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
+	e.reconcileLater()
+	if !e.inside("kube-system", "coredns", &appsv1.Deployment{}) {
 		t.Error("DNS did not come back")
 	}
 }
 
 // The first Forbidden error invalidates the observed permissions.
 func TestRemovedPermissionsAreRestored(t *testing.T) {
-	w := newTestEnv(t)
-	w.reconcileAll()
-	w.must(w.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
-	if _, err := w.controller.ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
+	e := newHostedCluster(t)
+	e.reconcileAll()
+	e.must(e.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
+	if _, err := e.controller.ReconcileObject(t.Context(), e.hcp(t.Context())); err == nil {
 		t.Fatal("was not refused")
 	}
-	w.reconcileAll()
-	w.expectCondition(resourcesCondition, succeeded)
+	e.reconcileAll()
+	e.expectCondition(resourcesCondition, succeeded)
 }
 
 // Without the key of the authority, users bring the certificates and must grant the permissions.
 func TestMissingAuthorityKeyIsReported(t *testing.T) {
-	w := newTestEnv(t)
-	w.must(w.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
-	w.reconcileOnce()
-	w.expectCondition(resourcesCondition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
+	e := newHostedCluster(t)
+	e.must(e.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
+	e.reconcileOnce()
+	e.expectCondition(resourcesCondition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
 }
 
 func TestUpgradeReachesTheNodesLast(t *testing.T) {
-	w := newTestEnv(t)
-	w.reconcileAll()
+	e := newHostedCluster(t)
+	e.reconcileAll()
 	history := func(states ...configv1.UpdateHistory) {
-		w.status(func(s *hyperv1.HostedControlPlaneStatus) {
+		e.status(func(s *hyperv1.HostedControlPlaneStatus) {
 			s.VersionStatus = &hyperv1.ClusterVersionStatus{History: states}
 		})
 	}
-	w.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = newImage })
+	e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = newImage })
 	history(configv1.UpdateHistory{State: configv1.PartialUpdate, Image: newImage}, configv1.UpdateHistory{State: configv1.CompletedUpdate, Image: oldImage})
-	w.reconcileOnce()
-	w.expectCondition(resourcesCondition, "False WaitingForRelease: waiting until the control plane runs release "+newImage)
+	e.reconcileOnce()
+	e.expectCondition(resourcesCondition, "False WaitingForRelease: waiting until the control plane runs release "+newImage)
 	proxy := func() string {
 		ds := &appsv1.DaemonSet{}
-		w.inside("kube-system", "kube-proxy", ds)
+		e.inside("kube-system", "kube-proxy", ds)
 		return ds.Spec.Template.Spec.Containers[0].Image
 	}
 	if got := proxy(); got != "registry/kube-proxy:1.35.4" {
 		t.Errorf("kube-proxy is %s", got)
 	}
 	history(configv1.UpdateHistory{State: configv1.CompletedUpdate, Image: newImage})
-	w.reconcileAll()
+	e.reconcileAll()
 	if got := proxy(); got != "registry/kube-proxy:1.36.3" {
 		t.Errorf("kube-proxy is %s", got)
 	}
 }
 
 func TestPartsWithoutAnImageAreDeleted(t *testing.T) {
-	w := newTestEnv(t)
-	w.reconcileAll()
-	w.releases.Put(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{"coredns": "registry/coredns:1"}})
-	w.reconcileAll()
-	if w.inside("kube-system", "kube-proxy", &appsv1.DaemonSet{}) || w.inside("kube-system", "konnectivity-agent", &corev1.Secret{}) {
+	e := newHostedCluster(t)
+	e.reconcileAll()
+	e.releases.Put(&release.Release{Image: oldImage, Version: "1.35.4", Components: map[string]string{"coredns": "registry/coredns:1"}})
+	e.reconcileAll()
+	if e.inside("kube-system", "kube-proxy", &appsv1.DaemonSet{}) || e.inside("kube-system", "konnectivity-agent", &corev1.Secret{}) {
 		t.Error("what has no image is still there")
 	}
-	if !w.inside("kube-system", "coredns", &appsv1.Deployment{}) {
+	if !e.inside("kube-system", "coredns", &appsv1.Deployment{}) {
 		t.Error("DNS went, too")
 	}
 }
 
 func TestUnpublishedTunnelsHaveNoAgents(t *testing.T) {
-	w := newTestEnv(t)
-	w.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
-	w.must(w.Admin().Delete(t.Context(), route("")))
-	w.reconcileAll()
-	w.expectCondition(resourcesCondition, succeeded)
-	if w.inside("kube-system", "konnectivity-agent", &appsv1.DaemonSet{}) {
+	e := newHostedCluster(t)
+	e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
+	e.must(e.Admin().Delete(t.Context(), route("")))
+	e.reconcileAll()
+	e.expectCondition(resourcesCondition, succeeded)
+	if e.inside("kube-system", "konnectivity-agent", &appsv1.DaemonSet{}) {
 		t.Error("agents that find nobody")
 	}
 }
 
 func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*testEnv)
+		spoil func(*hostedCluster)
 		want  string
 	}{
 		"no certificate for the tunnels": {
-			spoil: func(w *testEnv) {
-				w.must(w.Admin().Delete(w.t.Context(), secret(names.KonnectivityAgentCertificate, "", nil)))
+			spoil: func(e *hostedCluster) {
+				e.must(e.Admin().Delete(e.t.Context(), secret(names.KonnectivityAgentCertificate, "", nil)))
 			},
 			want: "False WaitingForCertificate: waiting for Secret konnectivity-agent-tls with the certificate of the tunnels",
 		},
 		"no host for the tunnels": {
-			spoil: func(w *testEnv) { w.must(w.Admin().Delete(w.t.Context(), route(""))) },
+			spoil: func(e *hostedCluster) { e.must(e.Admin().Delete(e.t.Context(), route(""))) },
 			want:  "False WaitingForEndpoint: waiting for the address of konnectivity-server for nodes",
 		},
 		"a registry that does not answer": {
-			spoil: func(w *testEnv) { w.releases.Fail(oldImage, release.Unreachable, "it is silent") },
+			spoil: func(e *hostedCluster) { e.releases.Fail(oldImage, release.Unreachable, "it is silent") },
 			want:  "False WaitingFor: waiting for the release of the pods on nodes: release image " + oldImage + " could not be read: it is silent",
 		},
 		"a user's object where ours should be": {
-			spoil: func(w *testEnv) {
-				w.must(w.hosted.Admin().Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
+			spoil: func(e *hostedCluster) {
+				e.must(e.hosted.Admin().Create(e.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
 			},
 			want: `False NameTaken: ConfigMap "coredns" exists and belongs to an unknown owner; delete or rename it`,
 		},
 		"too few addresses for Services": {
-			spoil: func(w *testEnv) {
-				w.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
+			spoil: func(e *hostedCluster) {
+				e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
 			},
 			want: "False InvalidNetwork: spec.networking.serviceNetwork: 172.31.0.0/29 has no room for the DNS address, which is the tenth",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			c.spoil(w)
-			w.reconcileOnce()
-			w.reconcileOnce()
-			w.expectCondition(resourcesCondition, c.want)
-			if !w.inside("kube-public", "cluster-info", &corev1.ConfigMap{}) {
+			e := newHostedCluster(t)
+			c.spoil(e)
+			e.reconcileOnce()
+			e.reconcileOnce()
+			e.expectCondition(resourcesCondition, c.want)
+			if !e.inside("kube-public", "cluster-info", &corev1.ConfigMap{}) {
 				t.Error("cluster-info waits, too")
 			}
 		})
@@ -256,72 +256,72 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 
 // An API server that does not respond, before the condition reports it, must not change the other conditions.
 func TestUnreachableAPIServerKeepsTheConditions(t *testing.T) {
-	w := newTestEnv(t)
-	w.reconcileAll()
-	w.unreachable = true
-	w.clock.Step(interval)
-	if _, err := w.controller.ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
+	e := newHostedCluster(t)
+	e.reconcileAll()
+	e.unreachable = true
+	e.clock.Step(interval)
+	if _, err := e.controller.ReconcileObject(t.Context(), e.hcp(t.Context())); err == nil {
 		t.Fatal("nobody noticed")
 	}
-	w.expectCondition(resourcesCondition, succeeded)
+	e.expectCondition(resourcesCondition, succeeded)
 }
 
 func TestDualStackCluster(t *testing.T) {
-	w := newTestEnv(t)
-	w.update(func(hcp *hyperv1.HostedControlPlane) {
+	e := newHostedCluster(t)
+	e.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
 		hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: ptr.To("172.20.0.9"), Port: ptr.To[int32](7443)}
 	})
-	w.reconcileAll()
+	e.reconcileAll()
 	dns := &corev1.Service{}
-	if w.inside("kube-system", "kube-dns", dns); !slices.Equal(dns.Spec.ClusterIPs, []string{"172.31.0.10", "fd02::a"}) {
+	if e.inside("kube-system", "kube-dns", dns); !slices.Equal(dns.Spec.ClusterIPs, []string{"172.31.0.10", "fd02::a"}) {
 		t.Errorf("DNS is at %v", dns.Spec.ClusterIPs)
 	}
 	slice := &discoveryv1.EndpointSlice{}
-	if w.inside("default", "kubernetes", slice); slice.Endpoints[0].Addresses[0] != "172.20.0.9" || *slice.Ports[0].Port != 7443 {
+	if e.inside("default", "kubernetes", slice); slice.Endpoints[0].Addresses[0] != "172.20.0.9" || *slice.Ports[0].Port != 7443 {
 		t.Errorf("the API server is at %+v", slice)
 	}
 }
 
 // Nodes may be in a network that has only mirrors.
 func TestPayloadIsPulledFromItsMirror(t *testing.T) {
-	w := newTestEnv(t)
+	e := newHostedCluster(t)
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	w.releases.Put(&release.Release{Image: "mirror.example.com/release" + digest, Version: "1.36.3", Components: map[string]string{"kube-proxy": "proxy"}})
-	w.update(func(hcp *hyperv1.HostedControlPlane) {
+	e.releases.Put(&release.Release{Image: "mirror.example.com/release" + digest, Version: "1.36.3", Components: map[string]string{"kube-proxy": "proxy"}})
+	e.update(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.ReleaseImage = "away.example.com/release" + digest
 		hcp.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "away.example.com/release", Mirrors: []string{"mirror.example.com/release"}}}
 	})
-	w.reconcileAll()
+	e.reconcileAll()
 	proxy := &appsv1.DaemonSet{}
-	if w.inside("kube-system", "kube-proxy", proxy); proxy.Spec.Template.Spec.Containers[0].Image != "proxy" {
+	if e.inside("kube-system", "kube-proxy", proxy); proxy.Spec.Template.Spec.Containers[0].Image != "proxy" {
 		t.Errorf("the image of kube-proxy is %s", proxy.Spec.Template.Spec.Containers[0].Image)
 	}
 }
 
 func scenario(t testing.TB) *crashtest.Scenario {
-	w := newTestEnv(t)
-	w.Create(t, w.token("abcdef"))
-	return w.scenario()
+	e := newHostedCluster(t)
+	e.Create(t, e.token("abcdef"))
+	return e.scenario()
 }
 
-func (w *testEnv) scenario() *crashtest.Scenario {
+func (e *hostedCluster) scenario() *crashtest.Scenario {
 	return &crashtest.Scenario{
-		Cluster: w.Cluster,
+		Cluster: e.Cluster,
 		Cloud: func() string {
-			text, err := w.hosted.Snapshot(context.Background())
-			w.must(err)
+			text, err := e.hosted.Snapshot(context.Background())
+			e.must(err)
 			return text
 		},
-		Start:   w.start,
-		Advance: w.clock.Step,
+		Start:   e.start,
+		Advance: e.clock.Step,
 		Ready: func(context.Context) string {
-			if got := w.conditionText(resourcesCondition); got != succeeded {
+			if got := e.conditionText(resourcesCondition); got != succeeded {
 				return got
 			}
 			return ""
 		},
-		Delete: func(ctx context.Context) error { return w.Admin().Delete(ctx, w.hcp(ctx)) },
+		Delete: func(ctx context.Context) error { return e.Admin().Delete(ctx, e.hcp(ctx)) },
 		// Certificates and their hashes differ between runs.
 		Mask: mask,
 	}

@@ -88,7 +88,7 @@ var scheme = func() *runtime.Scheme {
 var apiServiceKind = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
 
 // testEnv is the environment of these tests: a control plane in one cluster, and the cluster that it hosts.
-type testEnv struct {
+type hostedCluster struct {
 	*crashtest.Cluster
 	t        testing.TB
 	hosted   *crashtest.Cluster
@@ -110,15 +110,15 @@ type testEnv struct {
 	next       time.Duration
 }
 
-func newTestEnv(t testing.TB) *testEnv {
-	w := &testEnv{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are verified with the real time
-	w.Cluster = crashtest.NewCluster(crashtest.Options{
+func newHostedCluster(t testing.TB) *hostedCluster {
+	e := &hostedCluster{t: t, endpoint: hyperv1.APIEndpoint{Host: "api.demo.example.com", Port: 6443}, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second))} // certificates are verified with the real time
+	e.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: []managedfields.TypeConverter{crashtest.Converter("../../../config/crd")},
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}},
 		WithStatus: []client.Object{&hyperv1.HostedControlPlane{}},
 	})
-	w.hosted = crashtest.NewCluster(crashtest.Options{
+	e.hosted = crashtest.NewCluster(crashtest.Options{
 		Scheme: scheme,
 		Kinds: []client.ObjectList{
 			&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
@@ -137,15 +137,15 @@ func newTestEnv(t testing.TB) *testEnv {
 			b.WithIndex(&coordinationv1.Lease{}, "metadata.name", func(obj client.Object) []string { return []string{obj.GetName()} })
 		},
 	})
-	w.hosted.Calls = w.Calls
+	e.hosted.Calls = e.Calls
 	components := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1", names.MetricsServer: "registry/metrics-server:1"}
 	newer := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.36.3", names.KonnectivityAgentImage: "registry/agent:1", names.MetricsServer: "registry/metrics-server:1"}
-	w.releases = fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: components}, &release.Release{Image: newImage, Version: "1.36.3", Components: newer})
-	w.makeCertificates()
-	w.Create(t, controlPlane(), route("konnectivity.demo.example.com"), secret(names.PullSecret, corev1.SecretTypeDockerConfigJson, map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}))
-	w.setAPIAvailable(metav1.ConditionTrue)
-	w.start()
-	return w
+	e.releases = fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: components}, &release.Release{Image: newImage, Version: "1.36.3", Components: newer})
+	e.makeCertificates()
+	e.Create(t, controlPlane(), route("konnectivity.demo.example.com"), secret(names.PullSecret, corev1.SecretTypeDockerConfigJson, map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}))
+	e.setAPIAvailable(metav1.ConditionTrue)
+	e.start()
+	return e
 }
 
 func controlPlane() *hyperv1.HostedControlPlane {
@@ -182,56 +182,56 @@ func kubeletServingCA(authorities string) *corev1.ConfigMap {
 }
 
 // token is a bootstrap token that is valid for half an hour.
-func (w *testEnv) token(id string) *corev1.Secret {
+func (e *hostedCluster) token(id string) *corev1.Secret {
 	s := secret("token-"+id, corev1.SecretTypeBootstrapToken, map[string][]byte{
 		bootstrapapi.BootstrapTokenIDKey: []byte(id), bootstrapapi.BootstrapTokenSecretKey: []byte("0123456789abcdef"), bootstrapapi.BootstrapTokenUsageAuthentication: []byte(yes),
-		bootstrapapi.BootstrapTokenExpirationKey: []byte(w.clock.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)),
+		bootstrapapi.BootstrapTokenExpirationKey: []byte(e.clock.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)),
 	})
 	s.Labels = map[string]string{hyperv1.BootstrapTokenLabel: "workers-abcde"}
 	return s
 }
 
 // makeCertificates creates the certificates of the components controller.
-func (w *testEnv) makeCertificates() {
+func (e *hostedCluster) makeCertificates() {
 	var err error
-	w.signer, err = pki.NewSigner(names.ClientSigner, "", w.clock.Now())
-	w.must(err)
-	data, err := w.signer.Data()
-	w.must(err)
-	leaf := w.leaf()
-	w.Create(w.t,
+	e.signer, err = pki.NewSigner(names.ClientSigner, "", e.clock.Now())
+	e.must(err)
+	data, err := e.signer.Data()
+	e.must(err)
+	leaf := e.leaf()
+	e.Create(e.t,
 		secret(names.ClientSigner, corev1.SecretTypeOpaque, data),
-		w.kubeconfig(leaf, w.signer.Trust()),
-		secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, leaf.Data(w.signer.Trust())),
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletClientCA}, Data: map[string]string{pki.TrustKey: string(w.signer.Trust())}},
+		e.kubeconfig(leaf, e.signer.Trust()),
+		secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, leaf.Data(e.signer.Trust())),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletClientCA}, Data: map[string]string{pki.TrustKey: string(e.signer.Trust())}},
 	)
 }
 
 // leaf is the client certificate of the operator.
-func (w *testEnv) leaf() *pki.Leaf {
-	w.t.Helper()
-	leaf, err := w.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, w.clock.Now())
-	w.must(err)
+func (e *hostedCluster) leaf() *pki.Leaf {
+	e.t.Helper()
+	leaf, err := e.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, e.clock.Now())
+	e.must(err)
 	return leaf
 }
 
 // kubeconfig is a kubeconfig with the certificate and the trusted authorities.
-func (w *testEnv) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
-	w.t.Helper()
+func (e *hostedCluster) kubeconfig(leaf *pki.Leaf, trust []byte) *corev1.Secret {
+	e.t.Helper()
 	text, err := pki.Kubeconfig("https://kube-apiserver."+namespace+".svc:6443", trust, leaf)
-	w.must(err)
+	e.must(err)
 	return secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})
 }
 
 // open connects to the hosted cluster.
-func (w *testEnv) open(config *rest.Config) (client.WithWatch, error) {
+func (e *hostedCluster) open(config *rest.Config) (client.WithWatch, error) {
 	block, _ := pem.Decode(config.CertData)
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		return nil, err
 	}
-	d := &authorizer{testEnv: w, user: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, "system:masters"), until: cert.NotAfter}
-	return interceptor.NewClient(w.hosted.Client().(client.WithWatch), interceptor.Funcs{
+	d := &authorizer{testEnv: e, user: cert.Subject.CommonName, master: slices.Contains(cert.Subject.Organization, "system:masters"), until: cert.NotAfter}
+	return interceptor.NewClient(e.hosted.Client().(client.WithWatch), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			if err := d.authorize(ctx, "get", obj); err != nil {
 				return err
@@ -262,7 +262,7 @@ func (w *testEnv) open(config *rest.Config) (client.WithWatch, error) {
 // authorizer simulates a small part of RBAC: without its binding the operator has no permissions, and it can only read
 // permissions.
 type authorizer struct {
-	*testEnv
+	*hostedCluster
 	user   string
 	master bool
 	until  time.Time
@@ -293,80 +293,80 @@ func (d *authorizer) authorize(ctx context.Context, verb string, obj any) error 
 	return nil
 }
 
-func (w *testEnv) start() func(context.Context) error {
-	w.reconciler = newReconciler(Options{Client: w.Client(), Status: controlplanestatus.New(w.Client(), w.Client()), Reader: w.Client(), Scheme: scheme, Recorder: w.events, Clock: w.clock, Releases: w.releases, Interval: interval, Open: w.open,
-		Refused: func(why map[string]string) { w.refused = why }})
-	w.controller = w.reconciler.controller()
+func (e *hostedCluster) start() func(context.Context) error {
+	e.reconciler = newReconciler(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Scheme: scheme, Recorder: e.events, Clock: e.clock, Releases: e.releases, Interval: interval, Open: e.open,
+		Refused: func(why map[string]string) { e.refused = why }})
+	e.controller = e.reconciler.controller()
 	return func(ctx context.Context) error {
-		hcp := w.hcp(ctx)
+		hcp := e.hcp(ctx)
 		if hcp == nil {
 			return nil
 		}
-		return w.RecordResult(w.controller.ReconcileObject(ctx, hcp))
+		return e.RecordResult(e.controller.ReconcileObject(ctx, hcp))
 	}
 }
 
 // reconcileOnce reconciles once.
-func (w *testEnv) reconcileOnce() {
-	w.t.Helper()
-	result, err := w.controller.ReconcileObject(w.t.Context(), w.hcp(w.t.Context()))
-	w.must(err)
-	w.next = result.RequeueAfter
+func (e *hostedCluster) reconcileOnce() {
+	e.t.Helper()
+	result, err := e.controller.ReconcileObject(e.t.Context(), e.hcp(e.t.Context()))
+	e.must(err)
+	e.next = result.RequeueAfter
 }
 
 // reconcileAll reconciles until the requeue time is long.
-func (w *testEnv) reconcileAll() {
-	w.t.Helper()
+func (e *hostedCluster) reconcileAll() {
+	e.t.Helper()
 	for range 10 {
-		w.reconcileOnce()
-		if w.next >= interval {
+		e.reconcileOnce()
+		if e.next >= interval {
 			return
 		}
-		w.clock.Step(w.next)
+		e.clock.Step(e.next)
 	}
-	w.t.Fatalf("is requeued after %s all the time: %s", w.next, w.conditionText(hyperv1.ConfigOperatorReconciliationSucceeded))
+	e.t.Fatalf("is requeued after %s all the time: %s", e.next, e.conditionText(hyperv1.ConfigOperatorReconciliationSucceeded))
 }
 
 // reconcileLater advances the time by the interval, and then reconciles.
-func (w *testEnv) reconcileLater() {
-	w.t.Helper()
-	w.clock.Step(2 * interval)
-	w.reconcileAll()
+func (e *hostedCluster) reconcileLater() {
+	e.t.Helper()
+	e.clock.Step(2 * interval)
+	e.reconcileAll()
 }
 
-func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+func (e *hostedCluster) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
 	hcp := &hyperv1.HostedControlPlane{}
-	if err := w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
-		w.must(client.IgnoreNotFound(err))
+	if err := e.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp); err != nil {
+		e.must(client.IgnoreNotFound(err))
 		return nil
 	}
 	// The fake API server decodes applied objects completely: fields without omitempty are empty afterwards, whoever
 	// owns them.
-	hcp.Status.ControlPlaneEndpoint = w.endpoint
+	hcp.Status.ControlPlaneEndpoint = e.endpoint
 	return hcp
 }
 
 // update updates the control plane as the hypershift-operator does.
-func (w *testEnv) update(how func(*hyperv1.HostedControlPlane)) {
-	w.t.Helper()
-	hcp := w.hcp(w.t.Context())
+func (e *hostedCluster) update(how func(*hyperv1.HostedControlPlane)) {
+	e.t.Helper()
+	hcp := e.hcp(e.t.Context())
 	how(hcp)
 	hcp.Generation++ // the API server does this
-	w.must(w.Admin().Update(w.t.Context(), hcp))
+	e.must(e.Admin().Update(e.t.Context(), hcp))
 }
 
 // setAPIAvailable sets a condition of the hostedapi controller.
-func (w *testEnv) setAPIAvailable(api metav1.ConditionStatus) {
-	w.t.Helper()
-	w.status(func(s *hyperv1.HostedControlPlaneStatus) {
-		reconcile.SetCondition(&s.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: api}, w.clock.Now())
+func (e *hostedCluster) setAPIAvailable(api metav1.ConditionStatus) {
+	e.t.Helper()
+	e.status(func(s *hyperv1.HostedControlPlaneStatus) {
+		reconcile.SetCondition(&s.Conditions, metav1.Condition{Type: hyperv1.KubeAPIServerAvailable, Status: api}, e.clock.Now())
 	})
 }
 
-func (w *testEnv) status(how func(*hyperv1.HostedControlPlaneStatus)) {
-	w.t.Helper()
-	hcp := w.hcp(w.t.Context())
-	writer := reconcile.NewWriter(w.Admin(), w.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
+func (e *hostedCluster) status(how func(*hyperv1.HostedControlPlaneStatus)) {
+	e.t.Helper()
+	hcp := e.hcp(e.t.Context())
+	writer := reconcile.NewWriter(e.Admin(), e.Admin(), hcp, "others", func(hcp *hyperv1.HostedControlPlane) any {
 		status := hcp.DeepCopy().Status
 		status.NodeCount, status.RemainingCloudResources, status.NodeAccess, status.AutoNode = nil, nil, nil, nil
 		for _, condition := range ownedConditions {
@@ -375,35 +375,35 @@ func (w *testEnv) status(how func(*hyperv1.HostedControlPlaneStatus)) {
 		return status
 	})
 	how(&hcp.Status)
-	w.must(writer.Write(w.t.Context()))
+	e.must(writer.Write(e.t.Context()))
 }
 
-func (w *testEnv) conditionText(condition string) string {
-	c := meta.FindStatusCondition(w.hcp(w.t.Context()).Status.Conditions, condition)
+func (e *hostedCluster) conditionText(condition string) string {
+	c := meta.FindStatusCondition(e.hcp(e.t.Context()).Status.Conditions, condition)
 	if c == nil {
 		return "nothing"
 	}
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-func (w *testEnv) expectCondition(condition, line string) {
-	w.t.Helper()
-	if got := w.conditionText(condition); got != line {
-		w.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
+func (e *hostedCluster) expectCondition(condition, line string) {
+	e.t.Helper()
+	if got := e.conditionText(condition); got != line {
+		e.t.Errorf("%s:\n got %s\nwant %s", condition, got, line)
 	}
 }
 
 // inside reads an object of the hosted cluster and returns whether it exists.
-func (w *testEnv) inside(namespace, name string, obj client.Object) bool {
-	w.t.Helper()
-	err := w.hosted.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj)
-	w.must(client.IgnoreNotFound(err))
+func (e *hostedCluster) inside(namespace, name string, obj client.Object) bool {
+	e.t.Helper()
+	err := e.hosted.Admin().Get(e.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj)
+	e.must(client.IgnoreNotFound(err))
 	return err == nil
 }
 
-func (w *testEnv) must(err error) {
-	w.t.Helper()
+func (e *hostedCluster) must(err error) {
+	e.t.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 }

@@ -37,11 +37,11 @@ func metricsAPI(t *testing.T, c client.Client) *unstructured.Unstructured {
 }
 
 // signMetricsServer creates the certificate as the components controller does for a cluster with nodes.
-func (w *testEnv) signMetricsServer() {
-	w.t.Helper()
-	leaf, err := w.signer.Current.Issue(pki.Request{User: names.MetricsServer, Usage: pki.Server, Hosts: []string{"metrics-server.kube-system.svc"}}, pki.DefaultTerms, w.clock.Now())
-	w.must(err)
-	w.Create(w.t, secret(names.MetricsServerCertificate, corev1.SecretTypeTLS, leaf.Data(w.signer.Trust())), kubeletServingCA(string(w.signer.Trust())))
+func (e *hostedCluster) signMetricsServer() {
+	e.t.Helper()
+	leaf, err := e.signer.Current.Issue(pki.Request{User: names.MetricsServer, Usage: pki.Server, Hosts: []string{"metrics-server.kube-system.svc"}}, pki.DefaultTerms, e.clock.Now())
+	e.must(err)
+	e.Create(e.t, secret(names.MetricsServerCertificate, corev1.SecretTypeTLS, leaf.Data(e.signer.Trust())), kubeletServingCA(string(e.signer.Trust())))
 }
 
 // An API that is registered and does not respond makes discovery incomplete, and namespaces are not deleted.

@@ -131,7 +131,7 @@ func TestAPoolWithoutRequirementsHasNoMachinesAndNamesTheCause(t *testing.T) {
 			}
 			e.Create(hc, namespace(), controlPlane(), testenv.PullSecret(), np)
 			e.Restart()
-			e.Settle()
+			e.SettleFailing()
 			e.ExpectConditions(tc.want)
 			if n := len(testenv.Listed(e.Env, &clusterv1.MachineDeploymentList{}).Items); n > 0 {
 				t.Error("a MachineDeployment was made")
@@ -426,7 +426,7 @@ func TestAnUnreachableRegistryIsReportedAsUnknown(t *testing.T) {
 	e := newFakeClusterAPI(t)
 	e.releases.down = true
 	e.Restart()
-	e.Settle()
+	e.SettleFailing()
 	e.ExpectConditions(map[string]string{
 		"ValidReleaseImage": "Unknown InvalidImage no answer in time", "ValidPlatformImage": "Unknown WaitingFor", "Ready": "False InvalidImage no answer in time",
 	})
@@ -435,7 +435,7 @@ func TestAnUnreachableRegistryIsReportedAsUnknown(t *testing.T) {
 	e.Settle()
 	e.releases.down = true
 	e.Restart()
-	e.Settle() // the release is not known any more, and the pool stays ready
+	e.SettleFailing() // the release is not known any more, and the pool stays ready
 	e.ExpectConditions(map[string]string{"ValidReleaseImage": "True AsExpected", "SupportedVersionSkew": "True AsExpected", "Ready": "True AsExpected 2 nodes"})
 }
 

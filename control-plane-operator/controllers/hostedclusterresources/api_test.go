@@ -48,22 +48,22 @@ func startAPIServer(t *testing.T) *apiServer {
 	e := newHostedCluster(t)
 	dir, assets := t.TempDir(), fixture.Assets(t)
 	root, err := pki.NewSigner(names.RootCA, "", time.Now())
-	e.must(err)
+	e.Must(err)
 	serving, err := root.Current.Issue(pki.Request{User: "kube-apiserver", Usage: pki.Server, Hosts: []string{"127.0.0.1"}}, pki.DefaultTerms, time.Now())
-	e.must(err)
+	e.Must(err)
 	private, public, err := webidentity.GenerateKey()
-	e.must(err)
+	e.Must(err)
 	for name, content := range map[string][]byte{
 		"tls.crt": serving.CertPEM, "tls.key": serving.KeyPEM, "clients.crt": e.signer.Trust(), "sa.key": private, "sa.pub": public,
 	} {
-		e.must(os.WriteFile(filepath.Join(dir, name), content, 0o600))
+		e.Must(os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	etcd := &envtest.Etcd{Path: filepath.Join(assets, "etcd"), DataDir: filepath.Join(dir, "etcd"), StartTimeout: time.Minute}
-	e.must(os.Mkdir(etcd.DataDir, 0o700))
-	e.must(etcd.Start())
-	t.Cleanup(func() { e.must(etcd.Stop()) })
+	e.Must(os.Mkdir(etcd.DataDir, 0o700))
+	e.Must(etcd.Start())
+	t.Cleanup(func() { e.Must(etcd.Stop()) })
 	port, err := process.FreePort()
-	e.must(err)
+	e.Must(err)
 	server, err := process.Start(process.Spec{
 		Name: "kube-apiserver", Path: filepath.Join(assets, "kube-apiserver"), Log: filepath.Join(dir, "log"),
 		Args: []string{
@@ -74,62 +74,62 @@ func startAPIServer(t *testing.T) *apiServer {
 			"--service-account-issuer=https://example.com", "--service-account-key-file=" + filepath.Join(dir, "sa.pub"), "--service-account-signing-key-file=" + filepath.Join(dir, "sa.key"),
 		},
 	})
-	e.must(err)
+	e.Must(err)
 	t.Cleanup(func() { server.Stop(10 * time.Second) })
-	a := &apiServer{testEnv: e, host: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ca: root.Trust()}
+	a := &apiServer{hostedCluster: e, host: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ca: root.Trust()}
 	transport, err := rest.TransportFor(a.as("test", "system:masters"))
-	e.must(err)
+	e.Must(err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	e.must(server.Ready(ctx, &http.Client{Transport: transport}, a.host+"/readyz"))
+	e.Must(server.Ready(ctx, &http.Client{Transport: transport}, a.host+"/readyz"))
 
 	leaf, err := e.signer.Current.Issue(pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}, pki.DefaultTerms, time.Now())
-	e.must(err)
+	e.Must(err)
 	text, err := pki.Kubeconfig(a.host, a.ca, leaf)
-	e.must(err)
-	e.must(e.Admin().Update(t.Context(), secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text})))
-	e.reconciler = newReconciler(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Scheme: scheme, Recorder: e.events, Clock: e.clock, Releases: e.releases, Interval: interval})
-	e.controller = e.reconciler.controller()
+	e.Must(err)
+	e.Update(secret(names.ControlPlaneOperatorKubeconfig, corev1.SecretTypeOpaque, map[string][]byte{names.AdminKubeconfigFile: text}))
+	e.reconciler = newReconciler(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Reader: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock, Releases: e.releases, Interval: interval})
+	e.Use(e.passOf(e.reconciler))
 	return a
 }
 
 // as returns a client with a certificate.
 func (a *apiServer) as(user string, groups ...string) *rest.Config {
-	a.t.Helper()
+	a.T.Helper()
 	leaf, err := a.signer.Current.Issue(pki.Request{User: user, Groups: groups, Usage: pki.Client}, pki.DefaultTerms, time.Now())
-	a.must(err)
+	a.Must(err)
 	return &rest.Config{Host: a.host, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{CAData: a.ca, CertData: leaf.CertPEM, KeyData: leaf.KeyPEM}}
 }
 
 func (a *apiServer) client(config *rest.Config) client.Client {
-	a.t.Helper()
+	a.T.Helper()
 	c, err := client.New(config, client.Options{Scheme: scheme})
-	a.must(err)
+	a.Must(err)
 	return c
 }
 
 // may checks the permissions of a user with the API server.
 func (a *apiServer) may(c client.Client, verb, group, kind, namespace string) bool {
-	a.t.Helper()
+	a.T.Helper()
 	kind, sub, _ := strings.Cut(kind, "/")
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 		Verb: verb, Group: group, Resource: kind, Subresource: sub, Namespace: namespace,
 	}}}
-	a.must(c.Create(a.t.Context(), review))
+	a.Must(c.Create(a.T.Context(), review))
 	return review.Status.Allowed
 }
 
 // versions returns the resource versions of all objects that a set may have, and of all permissions.
 func (a *apiServer) versions(c client.Client) map[string]string {
-	a.t.Helper()
+	a.T.Helper()
 	versions := map[string]string{}
 	for _, set := range append(objects.Independent(), objects.Set{Kinds: []client.ObjectList{&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}}}) {
 		for _, kind := range set.Kinds {
 			list := &metav1.PartialObjectMetadataList{}
 			gvk, err := c.GroupVersionKindFor(kind)
-			a.must(err)
+			a.Must(err)
 			list.SetGroupVersionKind(gvk)
-			a.must(c.List(a.t.Context(), list))
+			a.Must(c.List(a.T.Context(), list))
 			for _, o := range list.Items {
 				versions[fmt.Sprintf("%s %s/%s", gvk.Kind, o.Namespace, o.Name)] = o.ResourceVersion
 			}
@@ -142,14 +142,14 @@ func (a *apiServer) versions(c client.Client) map[string]string {
 func TestSetupOnARealAPIServer(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
-	a.Create(t, a.token("abcdef"))
+	a.Create(a.token("abcdef"))
 	a.reconcileAll()
-	a.expectCondition(resourcesCondition, succeeded)
+	a.ExpectConditionText(resourcesCondition, succeeded)
 	autoscaler := a.client(a.as(names.ClusterAutoscalerUser))
 	if a.may(autoscaler, "list", "", "pods", "") {
 		t.Error("the cluster autoscaler has permissions, and does not run")
 	}
-	a.update(func(hcp *hyperv1.HostedControlPlane) {
+	a.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations = map[string]string{hyperv1.ClusterAutoscalerAnnotation: "true"}
 	})
 	a.reconcileAll()
@@ -227,10 +227,10 @@ func TestFlannelWritesToItsOwnNodeOnly(t *testing.T) {
 	t.Parallel()
 	a := startAPIServer(t)
 	a.reconcileAll()
-	a.expectCondition(resourcesCondition, succeeded)
+	a.ExpectConditionText(resourcesCondition, succeeded)
 	master := a.client(a.as("test", "system:masters"))
 	for _, name := range []string{"own", "other"} {
-		a.must(master.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+		a.Must(master.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	}
 	announce := func(node string, extra map[string][]string) error {
 		config := a.as("test", "system:masters")
@@ -256,26 +256,26 @@ func TestFlannelWritesToItsOwnNodeOnly(t *testing.T) {
 
 // follow updates the trusted authorities as a node does.
 func (a *apiServer) follow(name string) {
-	a.t.Helper()
-	a.must(a.client(a.as("test", "system:masters")).Create(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	a.T.Helper()
+	a.Must(a.client(a.as("test", "system:masters")).Create(a.T.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	node := a.client(a.as("system:node:"+name, "system:nodes"))
 	cm := &corev1.ConfigMap{}
-	a.must(node.Get(a.t.Context(), client.ObjectKey{Namespace: metav1.NamespacePublic, Name: names.NodeAuthorities}, cm))
+	a.Must(node.Get(a.T.Context(), client.ObjectKey{Namespace: metav1.NamespacePublic, Name: names.NodeAuthorities}, cm))
 	text := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, names.AuthoritiesAnnotation, cm.Data[names.AuthoritiesRevision])
-	a.must(node.Patch(a.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.RawPatch(types.MergePatchType, []byte(text))))
-	if err := node.List(a.t.Context(), &corev1.ConfigMapList{}, client.InNamespace(metav1.NamespacePublic)); !apierrors.IsForbidden(err) {
-		a.t.Errorf("a node may look around in %s: %v", metav1.NamespacePublic, err)
+	a.Must(node.Patch(a.T.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.RawPatch(types.MergePatchType, []byte(text))))
+	if err := node.List(a.T.Context(), &corev1.ConfigMapList{}, client.InNamespace(metav1.NamespacePublic)); !apierrors.IsForbidden(err) {
+		a.T.Errorf("a node may look around in %s: %v", metav1.NamespacePublic, err)
 	}
 }
 
 // anonymous returns the status code for a client without credentials.
 func (a *apiServer) anonymous(path string) (code int) {
-	a.t.Helper()
+	a.T.Helper()
 	transport, err := rest.TransportFor(&rest.Config{Host: a.host, TLSClientConfig: rest.TLSClientConfig{CAData: a.ca}})
-	a.must(err)
+	a.Must(err)
 	resp, err := (&http.Client{Transport: transport}).Get(a.host + path)
-	a.must(err)
-	a.must(resp.Body.Close())
+	a.Must(err)
+	a.Must(resp.Body.Close())
 	return resp.StatusCode
 }
 
@@ -284,15 +284,15 @@ func TestNewNodesTriggerAReconcile(t *testing.T) {
 	a := startAPIServer(t)
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
-	a.must(a.reconciler.connections.Watches().Start(t.Context(), queue))
+	a.Must(a.reconciler.connections.Watches().Start(t.Context(), queue))
 	a.reconcileAll()
-	a.must(a.client(a.as("test", "system:masters")).Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
+	a.Must(a.client(a.as("test", "system:masters")).Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
 	got, _ := queue.Get()
-	if want := client.ObjectKeyFromObject(a.hcp(t.Context())); got.NamespacedName != want {
+	if want := client.ObjectKeyFromObject(a.hcp()); got.NamespacedName != want {
 		t.Errorf("woke %s, want %s", got, want)
 	}
-	a.reconcileOnce()
-	if n := a.hcp(t.Context()).Status.NodeCount; n == nil || *n != 1 {
+	a.Once()
+	if n := a.hcp().Status.NodeCount; n == nil || *n != 1 {
 		t.Errorf("counted %v", n)
 	}
 }
@@ -310,15 +310,15 @@ func TestCleanupPolicyRejectsNewCloudResources(t *testing.T) {
 	there := service("there", corev1.ServiceTypeLoadBalancer)
 	there.Finalizers = []string{"service.kubernetes.io/load-balancer-cleanup"}
 	inner := service("inner", corev1.ServiceTypeClusterIP)
-	a.must(user.Create(t.Context(), there))
-	a.must(user.Create(t.Context(), inner))
+	a.Must(user.Create(t.Context(), there))
+	a.Must(user.Create(t.Context(), inner))
 	a.deleted(true)
 	a.eventually("the permissions take effect", func(context.Context) bool {
-		a.reconcileOnce()
-		a.clock.Step(a.next)
-		return !strings.Contains(a.conditionText(destroyed), hyperv1.WaitingForPermissionsReason)
+		a.Once()
+		a.Clock.Step(a.RequeueAfter)
+		return !strings.Contains(a.ConditionText(destroyed), hyperv1.WaitingForPermissionsReason)
 	})
-	a.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer of Service default/there")
+	a.ExpectConditionText(destroyed, "False CloudResourcesRemaining: load balancer of Service default/there")
 	a.eventually("the policy is obeyed", func(ctx context.Context) bool {
 		return apierrors.IsForbidden(user.Create(ctx, service("new", corev1.ServiceTypeLoadBalancer), client.DryRunAll))
 	})
@@ -334,18 +334,18 @@ func TestCleanupPolicyRejectsNewCloudResources(t *testing.T) {
 	if err := user.Update(t.Context(), balanced); !apierrors.IsForbidden(err) {
 		t.Errorf("a load balancer by a change of type: %v", err)
 	}
-	a.must(user.Create(t.Context(), service("other", corev1.ServiceTypeClusterIP)))
-	a.must(user.Get(t.Context(), client.ObjectKeyFromObject(there), there))
+	a.Must(user.Create(t.Context(), service("other", corev1.ServiceTypeClusterIP)))
+	a.Must(user.Get(t.Context(), client.ObjectKeyFromObject(there), there))
 	there.Finalizers = nil // the cloud controller does it
-	a.must(user.Update(t.Context(), there))
-	a.reconcileOnce()
-	a.expectCondition(destroyed, "True AsExpected: All is well")
+	a.Must(user.Update(t.Context(), there))
+	a.Once()
+	a.ExpectConditionText(destroyed, "True AsExpected: All is well")
 }
 
 func (a *apiServer) eventually(what string, is func(context.Context) bool) {
-	a.t.Helper()
-	err := wait.PollUntilContextTimeout(a.t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
+	a.T.Helper()
+	err := wait.PollUntilContextTimeout(a.T.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
 	if err != nil {
-		a.t.Fatalf("not within a minute: %s", what)
+		a.T.Fatalf("not within a minute: %s", what)
 	}
 }

@@ -45,7 +45,7 @@ func (i instances) DescribeInstances(_ context.Context, in *ec2.DescribeInstance
 
 // onDemand gives the cluster nodes on demand, and the objects that the hypershift-operator writes for them.
 func (e *hostedCluster) onDemand() {
-	e.update(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.Region = "us-east-1"
 		hcp.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "team", Value: "a"}, {Key: names.ClusterTag("demo-x"), Value: names.ClusterTagValue}}
 		hcp.Spec.AutoNode = &hyperv1.AutoNode{Provisioner: hyperv1.ProvisionerConfig{Name: hyperv1.ProvisionerKarpenter, Karpenter: &hyperv1.KarpenterConfig{
@@ -55,10 +55,10 @@ func (e *hostedCluster) onDemand() {
 	e.status(func(s *hyperv1.HostedControlPlaneStatus) {
 		s.Platform = &hyperv1.PlatformStatus{AWS: &hyperv1.AWSPlatformStatus{DefaultWorkerSecurityGroupID: "sg-0a"}}
 	})
-	rel, err := e.releases.Resolve(e.t.Context(), oldImage, nil)
-	e.must(err)
+	rel, err := e.releases.Resolve(e.T.Context(), oldImage, nil)
+	e.Must(err)
 	e.releases.Put(fakerelease.With(rel, func(rel *release.Release) { rel.Components[names.Karpenter] = "registry/karpenter:1" }))
-	e.Create(e.t, secret(names.AutoNode, corev1.SecretTypeOpaque, map[string][]byte{
+	e.Create(secret(names.AutoNode, corev1.SecretTypeOpaque, map[string][]byte{
 		names.AutoNodeUserData: []byte("user data"), names.AutoNodeImage: []byte("ami-0a"), names.AutoNodeRootDevice: []byte("/dev/sda1"), names.AutoNodeSubnets: []byte("subnet-0a,subnet-0b"),
 		names.AutoNodeTokenID: []byte(onDemandToken), names.AutoNodeTokenSecret: []byte("0123456789abcdef"),
 	}))
@@ -73,7 +73,7 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	a.reconciler.Instances = func(context.Context, *hyperv1.HostedControlPlane) (instance.DescribeAPI, error) { return running, nil }
 	a.onDemand()
 	for range 10 {
-		a.reconcileOnce()
+		a.Once()
 	}
 	master := a.client(a.as("test", "system:masters"))
 	a.expectAutoNode(hyperv1.WaitingForAvailableReason)
@@ -118,33 +118,33 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 		t.Error("the token is valid although no node is expected")
 	}
 	claim := a.claim(karpenter, "default-1", "i-0a")
-	a.reconcileOnce()
+	a.Once()
 	if !a.hasToken(master) {
 		t.Error("a node is expected, and there is no token")
 	}
 	a.requests(master, "of-the-node", requesttest.NodeName)
 	a.requests(master, "of-an-instance-without-claim", requesttest.OtherNode)
 	a.requests(master, "of-no-instance", "ip-10-9-9-9.ec2.internal")
-	a.reconcileOnce()
+	a.Once()
 	for name, want := range map[string]bool{"of-the-node": true, "of-an-instance-without-claim": false, "of-no-instance": false} {
 		if got := a.isApproved(master, name); got != want {
 			t.Errorf("the request %s is approved: %v", name, got)
 		}
 	}
 	a.requests(master, "with-another-key", requesttest.NodeName)
-	a.reconcileOnce()
+	a.Once()
 	if a.isApproved(master, "with-another-key") {
 		t.Error("one instance got two certificates")
 	}
 
-	a.must(unstructured.SetNestedField(claim.Object, requesttest.NodeName, "status", "nodeName"))
-	a.must(karpenter.Status().Update(t.Context(), claim))
-	a.reconcileOnce()
+	a.Must(unstructured.SetNestedField(claim.Object, requesttest.NodeName, "status", "nodeName"))
+	a.Must(karpenter.Status().Update(t.Context(), claim))
+	a.Once()
 	if a.hasToken(master) {
 		t.Error("the node has joined, and the token is still valid")
 	}
 	hcp := &hyperv1.HostedControlPlane{}
-	a.must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
+	a.Must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
 	if n := hcp.Status.AutoNode; n == nil || *n.NodeCount != 1 || *n.NodeClaimCount != 1 || *n.VCPUs != 2 {
 		t.Errorf("the status counts %+v", n)
 	}
@@ -152,22 +152,22 @@ func TestNodesOnDemandOnARealAPIServer(t *testing.T) {
 	// The user keeps load balancers and volumes, but no instance may outlive its control plane.
 	a.deleted(false)
 	for range 5 {
-		a.reconcileOnce()
+		a.Once()
 	}
 	pools, claims := autonode.ListOf(autonode.NodePool), autonode.ListOf(autonode.NodeClaim)
-	a.must(master.List(t.Context(), pools))
-	a.must(master.List(t.Context(), claims))
+	a.Must(master.List(t.Context(), pools))
+	a.Must(master.List(t.Context(), claims))
 	if len(pools.Items) != 0 {
 		t.Errorf("%d NodePools are left, and would create nodes", len(pools.Items))
 	}
 	if len(claims.Items) != 1 || claims.Items[0].GetDeletionTimestamp() == nil || claims.Items[0].GetAnnotations()["karpenter.sh/nodeclaim-termination-timestamp"] == "" {
 		t.Errorf("the NodeClaim is not being deleted: %v", claims.Items)
 	}
-	a.expectCondition(destroyed, "False "+hyperv1.CloudResourcesRemainingReason+": instance i-0a of NodeClaim default-1")
+	a.ExpectConditionText(destroyed, "False "+hyperv1.CloudResourcesRemainingReason+": instance i-0a of NodeClaim default-1")
 	claims.Items[0].SetFinalizers(nil) // Karpenter has terminated the instance
-	a.must(master.Update(t.Context(), &claims.Items[0]))
-	a.reconcileOnce() // no finalizer of Karpenter keeps the EC2NodeClass
-	a.must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
+	a.Must(master.Update(t.Context(), &claims.Items[0]))
+	a.Once() // no finalizer of Karpenter keeps the EC2NodeClass
+	a.Must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
 	if !meta.IsStatusConditionTrue(hcp.Status.Conditions, destroyed) {
 		t.Errorf("nothing is left, and the conditions are %v", hcp.Status.Conditions)
 	}
@@ -182,20 +182,20 @@ func TestRemovedAutoNodeDrainsItsNodes(t *testing.T) {
 	}
 	a.onDemand()
 	for range 10 {
-		a.reconcileOnce()
+		a.Once()
 	}
 	master := a.client(a.as("test", "system:masters"))
 	a.claim(a.client(a.as(names.KarpenterUser)), "default-1", "i-0a")
-	a.update(func(hcp *hyperv1.HostedControlPlane) {
+	a.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.AutoNodeRemovedAnnotation, yes)
 	})
 	for range 2 {
-		a.reconcileOnce()
+		a.Once()
 	}
 	a.expectAutoNode(hyperv1.CloudResourcesRemainingReason)
 	pools, claims := autonode.ListOf(autonode.NodePool), autonode.ListOf(autonode.NodeClaim)
-	a.must(master.List(t.Context(), pools))
-	a.must(master.List(t.Context(), claims))
+	a.Must(master.List(t.Context(), pools))
+	a.Must(master.List(t.Context(), claims))
 	if len(pools.Items) != 0 {
 		t.Errorf("%d NodePools are left, and would create nodes", len(pools.Items))
 	}
@@ -203,38 +203,38 @@ func TestRemovedAutoNodeDrainsItsNodes(t *testing.T) {
 		t.Fatalf("the NodeClaim is not being deleted in the usual way: %v", claims.Items)
 	}
 	claims.Items[0].SetFinalizers(nil) // Karpenter has terminated the instance
-	a.must(master.Update(t.Context(), &claims.Items[0]))
-	a.reconcileOnce()
+	a.Must(master.Update(t.Context(), &claims.Items[0]))
+	a.Once()
 	hcp := &hyperv1.HostedControlPlane{}
-	a.must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
+	a.Must(a.Admin().Get(t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
 	if c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AutoNodeEnabled); c != nil || hcp.Status.AutoNode != nil {
 		t.Errorf("nothing is left, and the status has %+v and counts %+v", c, hcp.Status.AutoNode)
 	}
 }
 
 func (a *apiServer) object(c client.Client, kind, name string) *unstructured.Unstructured {
-	a.t.Helper()
+	a.T.Helper()
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(autonode.NodePool)
 	if kind == autonode.EC2NodeClass.Kind {
 		obj.SetGroupVersionKind(autonode.EC2NodeClass)
 	}
-	a.must(c.Get(a.t.Context(), client.ObjectKey{Name: name}, obj))
+	a.Must(c.Get(a.T.Context(), client.ObjectKey{Name: name}, obj))
 	return obj
 }
 
 func (a *apiServer) expectAutoNode(reason string) {
-	a.t.Helper()
+	a.T.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	a.must(a.Admin().Get(a.t.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
+	a.Must(a.Admin().Get(a.T.Context(), client.ObjectKeyFromObject(controlPlane()), hcp))
 	if c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AutoNodeEnabled); c == nil || c.Reason != reason || c.Status != metav1.ConditionFalse {
-		a.t.Fatalf("%s is %+v, want reason %s; the conditions are %v", hyperv1.AutoNodeEnabled, c, reason, hcp.Status.Conditions)
+		a.T.Fatalf("%s is %+v, want reason %s; the conditions are %v", hyperv1.AutoNodeEnabled, c, reason, hcp.Status.Conditions)
 	}
 }
 
 // claim returns a NodeClaim with an instance that Karpenter has launched.
 func (a *apiServer) claim(karpenter client.Client, name, id string) *unstructured.Unstructured {
-	a.t.Helper()
+	a.T.Helper()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"nodeClassRef": map[string]any{"group": autonode.EC2NodeClass.Group, "kind": autonode.EC2NodeClass.Kind, "name": "default"},
 		"requirements": []any{map[string]any{"key": corev1.LabelArchStable, "operator": "In", "values": []any{"amd64"}}},
@@ -242,34 +242,34 @@ func (a *apiServer) claim(karpenter client.Client, name, id string) *unstructure
 	obj.SetGroupVersionKind(autonode.NodeClaim)
 	obj.SetName(name)
 	obj.SetFinalizers([]string{"karpenter.sh/termination"})
-	a.must(karpenter.Create(a.t.Context(), obj))
+	a.Must(karpenter.Create(a.T.Context(), obj))
 	obj.Object["status"] = map[string]any{"providerID": "aws:///us-east-1a/" + id, "capacity": map[string]any{"cpu": "2"}}
-	a.must(karpenter.Status().Update(a.t.Context(), obj))
+	a.Must(karpenter.Status().Update(a.T.Context(), obj))
 	return obj
 }
 
 func (a *apiServer) hasToken(c client.Client) bool {
-	a.t.Helper()
-	err := c.Get(a.t.Context(), client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: bootstrapapi.BootstrapTokenSecretPrefix + onDemandToken}, &corev1.Secret{})
-	a.must(client.IgnoreNotFound(err))
+	a.T.Helper()
+	err := c.Get(a.T.Context(), client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: bootstrapapi.BootstrapTokenSecretPrefix + onDemandToken}, &corev1.Secret{})
+	a.Must(client.IgnoreNotFound(err))
 	return err == nil
 }
 
 // requests is a request with the shared token, which the API server fills in as the user.
 func (a *apiServer) requests(master client.Client, name, node string) {
-	a.t.Helper()
-	csr := requesttest.Joining(a.t, func(r *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
+	a.T.Helper()
+	csr := requesttest.Joining(a.T, func(r *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
 		r.Subject.CommonName = requesttest.NodeUser + node
 	})
 	csr.Name = name
 	config := a.as(bootstrapapi.BootstrapUserPrefix+onDemandToken, bootstrapapi.BootstrapDefaultGroup)
-	a.must(a.client(config).Create(a.t.Context(), csr))
+	a.Must(a.client(config).Create(a.T.Context(), csr))
 }
 
 func (a *apiServer) isApproved(c client.Client, name string) bool {
-	a.t.Helper()
+	a.T.Helper()
 	csr := &certificatesv1.CertificateSigningRequest{}
-	a.must(c.Get(a.t.Context(), client.ObjectKey{Name: name}, csr))
+	a.Must(c.Get(a.T.Context(), client.ObjectKey{Name: name}, csr))
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type == certificatesv1.CertificateApproved {
 			return true

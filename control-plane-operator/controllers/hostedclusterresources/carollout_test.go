@@ -23,48 +23,48 @@ func TestNextAuthoritiesWaitForNodes(t *testing.T) {
 	e.reconcileAll()
 	e.join("fast", "slow") // this test has no tunnels
 	e.publish()
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, succeeded)
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, succeeded)
 
 	// Pods on nodes read the trusted authorities once. They restart once they would read both.
 	e.setTurn(names.RootCA, pki.Introduced)
 	proxies := e.proxies()
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, "False NodesBehind: waiting until kube-controller-manager publishes the next certificate authorities to pods")
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, "False NodesBehind: waiting until kube-controller-manager publishes the next certificate authorities to pods")
 	if e.proxies() != proxies {
 		t.Error("kube-proxy is started again, and reads what it has read before")
 	}
 	e.publish()
-	e.reconcileOnce()
+	e.Once()
 	if e.proxies() == proxies {
 		t.Error("nobody starts kube-proxy again")
 	}
-	e.expectCondition(resourcesCondition, "False NodesBehind: waiting for nodes fast, slow to adopt the next certificate authorities")
+	e.ExpectConditionText(resourcesCondition, "False NodesBehind: waiting for nodes fast, slow to adopt the next certificate authorities")
 	e.takeOver("fast")
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, "False NodesBehind: waiting for nodes slow to adopt the next certificate authorities")
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, "False NodesBehind: waiting for nodes slow to adopt the next certificate authorities")
 	e.expectEvent("")
-	e.clock.Step(15 * time.Minute)
-	e.reconcileOnce()
-	e.reconcileOnce()
-	e.expectEvent("Warning NodesHoldUpRotation nodes slow have not adopted the next certificate authorities, which wait for them for 24 hours")
+	e.Clock.Step(15 * time.Minute)
+	e.Once()
+	e.Once()
+	e.expectEvent("Warning NodesHoldUpRotation: nodes slow have not adopted the next certificate authorities, which wait for them for 24 hours")
 	e.takeOver("slow")
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, succeeded)
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, succeeded)
 
 	// The old authority is still trusted: nodes need no change.
 	revision := e.authorities()[names.AuthoritiesRevision]
 	e.setTurn(names.RootCA, pki.Switched)
 	e.publish()
-	e.reconcileOnce()
+	e.Once()
 	if got := e.authorities()[names.AuthoritiesRevision]; got != revision {
 		t.Error("nodes have to take over the same authorities once more")
 	}
 	// Nodes with both authorities trust all servers, so there is no hurry.
 	e.setTurn(names.RootCA, pki.Finished)
 	e.publish()
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, succeeded)
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, succeeded)
 	if certs, err := pki.ParseBundle([]byte(e.authorities()[names.ServerAuthorities])); err != nil || len(certs) != 1 {
 		t.Errorf("nodes still trust %d authorities (%v)", len(certs), err)
 	}
@@ -77,17 +77,17 @@ func TestNodeThatNeverFollowsIsLeftBehind(t *testing.T) {
 	e.reconcileAll()
 	e.join("dead")
 	e.setTurn(names.KubeletClientSigner, pki.Introduced)
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, "False NodesBehind: waiting for nodes dead to adopt the next certificate authorities")
-	e.clock.Step(24*time.Hour - time.Second)
-	e.reconcileOnce()
-	e.expectEvent("Warning NodesHoldUpRotation ")
-	e.clock.Step(time.Second)
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, succeeded)
-	e.expectEvent("Warning NodesLeftBehind the next certificate authorities sign although nodes dead have not adopted them within 24 hours")
-	e.clock.Step(interval)
-	e.reconcileOnce()
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, "False NodesBehind: waiting for nodes dead to adopt the next certificate authorities")
+	e.Clock.Step(24*time.Hour - time.Second)
+	e.Once()
+	e.expectEvent("Warning NodesHoldUpRotation: ")
+	e.Clock.Step(time.Second)
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, succeeded)
+	e.expectEvent("Warning NodesLeftBehind: the next certificate authorities sign although nodes dead have not adopted them within 24 hours")
+	e.Clock.Step(interval)
+	e.Once()
 	e.expectEvent("")
 }
 
@@ -101,12 +101,12 @@ func TestNodeAuthoritiesAreSigned(t *testing.T) {
 	verify := func(when string) (serial string) {
 		t.Helper()
 		s := secret(names.RootCA, "", nil)
-		e.must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(s), s))
+		e.Must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(s), s))
 		signer, err := pki.DecodeSigner(s.Data)
-		e.must(err)
+		e.Must(err)
 		data := e.authorities()
 		signature, err := base64.StdEncoding.DecodeString(data[names.AuthoritiesSignature])
-		e.must(err)
+		e.Must(err)
 		digest := sha256.Sum256([]byte(names.SignedAuthorities(data)))
 		if !ecdsa.VerifyASN1(signer.Current.Certificate.PublicKey.(*ecdsa.PublicKey), digest[:], signature) {
 			t.Errorf("%s: the signature is not that of the authority that signs", when)
@@ -114,109 +114,106 @@ func TestNodeAuthoritiesAreSigned(t *testing.T) {
 		return data[names.AuthoritiesSerial]
 	}
 	e.setTurn(names.RootCA, pki.Introduced)
-	e.reconcileOnce()
+	e.Once()
 	first := verify("introduced")
 	writes := e.Calls.Writes()
 	e.reconcileLater()
 	if got := e.Calls.Log(writes); len(got) > 0 {
 		t.Errorf("the same text is signed again and again: %v", got)
 	}
-	e.clock.Step(time.Minute)
+	e.Clock.Step(time.Minute)
 	e.setTurn(names.KubeletClientSigner, pki.Introduced)
-	e.reconcileOnce()
+	e.Once()
 	if second := verify("another authority of clients"); second <= first {
 		t.Errorf("serial %s comes after %s", second, first)
 	}
 	e.setTurn(names.RootCA, pki.Switched)
-	e.reconcileOnce()
+	e.Once()
 	verify("switched")
 }
 
 // publish simulates kube-controller-manager.
 func (e *hostedCluster) publish() {
-	e.t.Helper()
+	e.T.Helper()
 	admin := secret(names.ControlPlaneOperatorKubeconfig, "", nil)
-	e.must(e.Admin().Get(e.t.Context(), client.ObjectKeyFromObject(admin), admin))
+	e.Must(e.Admin().Get(e.T.Context(), client.ObjectKeyFromObject(admin), admin))
 	config, err := kubeconfig.Config(admin.Data[names.AdminKubeconfigFile])
-	e.must(err)
+	e.Must(err)
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-root-ca.crt"}}
-	e.must(client.IgnoreNotFound(e.hosted.Admin().Delete(e.t.Context(), cm)))
+	e.Must(client.IgnoreNotFound(e.hosted.Admin().Delete(e.T.Context(), cm)))
 	cm = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-root-ca.crt"}, Data: map[string]string{pki.TrustKey: string(config.CAData)}}
-	e.must(e.hosted.Admin().Create(e.t.Context(), cm))
+	e.Must(e.hosted.Admin().Create(e.T.Context(), cm))
 }
 
 // proxies returns the trusted authorities of the kube-proxy pods.
 func (e *hostedCluster) proxies() string {
-	e.t.Helper()
+	e.T.Helper()
 	ds := &appsv1.DaemonSet{}
 	if !e.inside("kube-system", "kube-proxy", ds) {
-		e.t.Fatal("there is no kube-proxy")
+		e.T.Fatal("there is no kube-proxy")
 	}
 	return ds.Spec.Template.Annotations["hypershift.openshift.io/contents"]
 }
 
 // join creates nodes without an annotation.
 func (e *hostedCluster) join(nodes ...string) {
-	e.t.Helper()
+	e.T.Helper()
 	for _, name := range nodes {
-		e.must(e.hosted.Admin().Create(e.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+		e.Must(e.hosted.Admin().Create(e.T.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	}
 }
 
 // takeOver simulates the timer of a node.
 func (e *hostedCluster) takeOver(name string) {
-	e.t.Helper()
+	e.T.Helper()
 	node := &corev1.Node{}
-	e.must(e.hosted.Admin().Get(e.t.Context(), client.ObjectKey{Name: name}, node))
+	e.Must(e.hosted.Admin().Get(e.T.Context(), client.ObjectKey{Name: name}, node))
 	node.Annotations = map[string]string{names.AuthoritiesAnnotation: e.authorities()[names.AuthoritiesRevision]}
-	e.must(e.hosted.Admin().Update(e.t.Context(), node))
+	e.hosted.Update(node)
 }
 
 // authorities returns the published authorities for nodes.
 func (e *hostedCluster) authorities() map[string]string {
-	e.t.Helper()
+	e.T.Helper()
 	cm := &corev1.ConfigMap{}
 	if !e.inside("kube-public", names.NodeAuthorities, cm) {
-		e.t.Fatal("nodes get no authorities")
+		e.T.Fatal("nodes get no authorities")
 	}
 	return cm.Data
 }
 
 // setTurn takes a step of a rotation as the components controller does.
 func (e *hostedCluster) setTurn(name string, want pki.Turn) {
-	e.t.Helper()
+	e.T.Helper()
 	s := secret(name, corev1.SecretTypeOpaque, nil)
-	signer, err := pki.NewSigner(name, "", e.clock.Now())
-	e.must(err)
-	if err := e.Admin().Get(e.t.Context(), client.ObjectKeyFromObject(s), s); err == nil {
+	signer, err := pki.NewSigner(name, "", e.Clock.Now())
+	e.Must(err)
+	if err := e.Admin().Get(e.T.Context(), client.ObjectKeyFromObject(s), s); err == nil {
 		signer, err = pki.DecodeSigner(s.Data)
-		e.must(err)
+		e.Must(err)
 	} else {
-		e.Create(e.t, s)
+		e.Create(s)
 	}
-	got, err := signer.Advance(name, "2026", true, pki.Timing{}, e.clock.Now())
-	e.must(err)
+	got, err := signer.Advance(name, "2026", true, pki.Timing{}, e.Clock.Now())
+	e.Must(err)
 	if got != want {
-		e.t.Fatalf("the rotation comes to %q, want %q", got, want)
+		e.T.Fatalf("the rotation comes to %q, want %q", got, want)
 	}
 	s.Data, err = signer.Data()
-	e.must(err)
-	e.must(e.Admin().Update(e.t.Context(), s))
+	e.Must(err)
+	e.Update(s)
 	if name == names.KubeletClientSigner {
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletClientCA}, Data: map[string]string{pki.TrustKey: string(signer.Trust())}}
-		e.must(e.Admin().Update(e.t.Context(), cm))
+		e.Update(cm)
 		return
 	}
-	e.must(e.Admin().Update(e.t.Context(), e.kubeconfig(e.leaf(), signer.Trust())))
+	e.Update(e.kubeconfig(e.leaf(), signer.Trust()))
 }
 
 func (e *hostedCluster) expectEvent(want string) {
-	e.t.Helper()
-	var all []string
-	for len(e.events.Events) > 0 {
-		all = append(all, <-e.events.Events)
-	}
+	e.T.Helper()
+	all := e.Events.Drain()
 	if want == "" && len(all) > 0 || want != "" && (len(all) != 1 || !strings.HasPrefix(all[0], want)) {
-		e.t.Errorf("recorded %q, want %q", all, want)
+		e.T.Errorf("recorded %q, want %q", all, want)
 	}
 }

@@ -18,22 +18,23 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/certificaterequests/requesttest"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // ask creates a request and reconciles.
 func (e *hostedCluster) ask(name string, csr *certificatesv1.CertificateSigningRequest) {
-	e.t.Helper()
+	e.T.Helper()
 	csr.Name = name
-	csr.CreationTimestamp = metav1.NewTime(e.clock.Now())
-	e.must(e.hosted.Admin().Create(e.t.Context(), csr))
-	e.reconcileOnce()
+	csr.CreationTimestamp = metav1.NewTime(e.Clock.Now())
+	e.Must(e.hosted.Admin().Create(e.T.Context(), csr))
+	e.Once()
 }
 
 func (e *hostedCluster) approved(name string) bool {
-	e.t.Helper()
+	e.T.Helper()
 	csr := &certificatesv1.CertificateSigningRequest{}
 	if !e.inside("", name, csr) {
-		e.t.Fatalf("there is no request %s", name)
+		e.T.Fatalf("there is no request %s", name)
 	}
 	return slices.ContainsFunc(csr.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool {
 		return c.Type == certificatesv1.CertificateApproved
@@ -50,23 +51,23 @@ func (e *hostedCluster) tokenOf(id, bootstrap string) *corev1.Secret {
 func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
 	e := newHostedCluster(t)
 	m := requesttest.Waiting("workers-1", "workers-a", "")
-	e.Create(t, e.tokenOf(requesttest.TokenID, "workers-a"), m, requesttest.Waiting("workers-2", "workers-b", requesttest.OtherNode))
+	e.Create(e.tokenOf(requesttest.TokenID, "workers-a"), m, requesttest.Waiting("workers-2", "workers-b", requesttest.OtherNode))
 	e.reconcileAll()
 
 	e.ask("early", requesttest.Joining(t, nil))
 	if e.approved("early") {
 		t.Error("approved although nobody knows the names of the machine")
 	}
-	if e.next > 5*time.Second {
-		t.Errorf("a machine that is about to join waits for %s", e.next)
+	if e.RequeueAfter > 5*time.Second {
+		t.Errorf("a machine that is about to join waits for %s", e.RequeueAfter)
 	}
 	e.ask("another", requesttest.Joining(t, func(r *x509.CertificateRequest, _ *certificatesv1.CertificateSigningRequestSpec) {
 		r.Subject.CommonName = requesttest.NodeUser + requesttest.OtherNode
 	}))
-	e.must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(m), m))
+	e.Must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(m), m))
 	m.Status.Addresses = requesttest.Waiting("", "", requesttest.NodeName).Status.Addresses
-	e.must(e.Admin().Update(t.Context(), m))
-	e.reconcileOnce()
+	e.Update(m)
+	e.Once()
 	if !e.approved("early") || e.approved("another") {
 		t.Errorf("the machine itself: %v, another node: %v", e.approved("early"), e.approved("another"))
 	}
@@ -78,47 +79,47 @@ func TestTokenAllowsOneCertificateOfItsMachine(t *testing.T) {
 	}
 	// The record does not depend on the requests, which expire after an hour or are deleted by an administrator.
 	for _, name := range []string{"early", "another", "second"} {
-		e.must(e.hosted.Admin().Delete(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+		e.hosted.Delete(&certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	e.start() // nor on the memory of the operator
+	e.Restart() // nor on the memory of the operator
 	e.ask("third", requesttest.Joining(t, nil))
 	if e.approved("third") {
 		t.Error("a second key got a certificate after the first request was removed")
 	}
-	e.clock.Step(time.Minute)
-	e.reconcileOnce()
-	e.expectEvent("Warning NodeCertificateRefused certificate request third of system:bootstrap:abcdef is not approved: Machine workers-1 has a certificate for another key")
-	e.reconcileOnce()
+	e.Clock.Step(time.Minute)
+	e.Once()
+	e.expectEvent("Warning NodeCertificateRefused: certificate request third of system:bootstrap:abcdef is not approved: Machine workers-1 has a certificate for another key")
+	e.Once()
 	e.expectEvent("")
 }
 
 // Nodes that do not respond are checked rarely, while requests of machines are checked often.
 func TestMachineJoinsSoonDespiteUnreachableNodes(t *testing.T) {
 	e := newHostedCluster(t)
-	e.Create(t, e.tokenOf(requesttest.TokenID, "workers-a"), requesttest.Waiting("workers-1", "workers-a", ""))
+	e.Create(e.tokenOf(requesttest.TokenID, "workers-a"), requesttest.Waiting("workers-1", "workers-a", ""))
 	e.reconcileAll()
 	e.join(requesttest.OtherNode)
-	e.reconcileOnce()
-	e.expectCondition(hyperv1.DataPlaneConnectionAvailable, "False NoTunnels: no pod konnectivity-agent is ready")
-	if e.next != dataplane.RetryInterval {
-		t.Errorf("comes back after %s", e.next)
+	e.Once()
+	e.ExpectConditionText(hyperv1.DataPlaneConnectionAvailable, "False NoTunnels: no pod konnectivity-agent is ready")
+	if e.RequeueAfter != dataplane.RetryInterval {
+		t.Errorf("comes back after %s", e.RequeueAfter)
 	}
 	e.ask("early", requesttest.Joining(t, nil))
-	if e.next > 5*time.Second {
-		t.Errorf("a machine that is about to join waits for %s", e.next)
+	if e.RequeueAfter > 5*time.Second {
+		t.Errorf("a machine that is about to join waits for %s", e.RequeueAfter)
 	}
 }
 
 // The operator may crash between the record and the approval.
 func TestSameKeyIsApprovedAfterACrash(t *testing.T) {
 	e := newHostedCluster(t)
-	e.Create(t, e.tokenOf(requesttest.TokenID, "workers-a"), requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName))
+	e.Create(e.tokenOf(requesttest.TokenID, "workers-a"), requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName))
 	e.reconcileAll()
 	csr := requesttest.Joining(t, nil)
 	again := csr.DeepCopy()
 	e.ask("once", csr)
-	e.must(e.hosted.Admin().Delete(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "once"}}))
-	e.start()
+	e.hosted.Delete(&certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "once"}})
+	e.Restart()
 	e.reconcileAll()
 	if e.ask("again", again); !e.approved("again") {
 		t.Error("a crash has cost the machine its certificate")
@@ -127,7 +128,7 @@ func TestSameKeyIsApprovedAfterACrash(t *testing.T) {
 
 func TestExistingNodeIsNotReplaced(t *testing.T) {
 	e := newHostedCluster(t)
-	e.Create(t, e.tokenOf(requesttest.TokenID, "workers-a"), requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName))
+	e.Create(e.tokenOf(requesttest.TokenID, "workers-a"), requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName))
 	e.reconcileAll()
 	e.join(requesttest.NodeName)
 	e.ask("taken", requesttest.Joining(t, nil))
@@ -137,8 +138,8 @@ func TestExistingNodeIsNotReplaced(t *testing.T) {
 	if why := e.refused["workers-1"]; why != "there is a node "+requesttest.NodeName+" already" {
 		t.Errorf("refusals %v", e.refused)
 	}
-	e.must(e.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
-	if e.reconcileOnce(); !e.approved("taken") {
+	e.hosted.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}})
+	if e.Once(); !e.approved("taken") {
 		t.Error("the node is gone, and the machine may not join")
 	}
 	if len(e.refused) != 0 {
@@ -149,18 +150,17 @@ func TestExistingNodeIsNotReplaced(t *testing.T) {
 func TestObsoleteCertificateRecordsAreRemoved(t *testing.T) {
 	e := newHostedCluster(t)
 	first := requesttest.Waiting("workers-1", "workers-a", requesttest.NodeName)
-	e.Create(t, e.tokenOf(requesttest.TokenID, "workers-a"), first)
+	e.Create(e.tokenOf(requesttest.TokenID, "workers-a"), first)
 	e.reconcileAll()
 	e.ask("first", requesttest.Joining(t, nil))
-	e.must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(first), first))
-	e.must(e.Admin().Update(t.Context(), requesttest.Joined(first, requesttest.NodeName)))
+	e.Must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(first), first))
+	e.Update(requesttest.Joined(first, requesttest.NodeName))
 	second := requesttest.Waiting("workers-2", "workers-b", requesttest.OtherNode)
-	e.Create(t, e.tokenOf("ghijkl", "workers-b"), second)
+	e.Create(e.tokenOf("ghijkl", "workers-b"), second)
 	e.ask("second", requesttest.Joining(t, func(r *x509.CertificateRequest, s *certificatesv1.CertificateSigningRequestSpec) {
 		r.Subject.CommonName, s.Username = requesttest.NodeUser+requesttest.OtherNode, bootstrapapi.BootstrapUserPrefix+"ghijkl"
 	}))
-	record := &corev1.ConfigMap{}
-	e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.NodeCertificates}, record))
+	record := testenv.Named(e.Env, names.NodeCertificates, &corev1.ConfigMap{})
 	if _, kept := record.Data[string(second.UID)]; !kept || len(record.Data) != 1 || !e.approved("second") {
 		t.Errorf("got %v", record.Data)
 	}
@@ -172,17 +172,17 @@ func TestTokensCannotApproveCertificates(t *testing.T) {
 	e.reconcileAll()
 	// Objects of an older operator carry the same labels.
 	kept := &rbacv1.ClusterRoleBinding{}
-	e.must(e.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: "hypershift:node-certificate-renewals"}, kept))
+	e.Must(e.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: "hypershift:node-certificate-renewals"}, kept))
 	old := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "hypershift:node-certificates", Labels: kept.Labels, Annotations: kept.Annotations},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:certificates.k8s.io:certificatesigningrequests:nodeclient"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: bootstrapapi.BootstrapDefaultGroup}},
 	}
-	e.must(e.hosted.Admin().Create(t.Context(), old))
-	e.start()
+	e.Must(e.hosted.Admin().Create(t.Context(), old))
+	e.Restart()
 	e.reconcileLater()
 	list := &rbacv1.ClusterRoleBindingList{}
-	e.must(e.hosted.Admin().List(t.Context(), list))
+	e.Must(e.hosted.Admin().List(t.Context(), list))
 	for _, b := range list.Items {
 		if strings.HasSuffix(b.RoleRef.Name, ":nodeclient") {
 			t.Errorf("%s lets %v approve the certificate of any node", b.Name, b.Subjects)
@@ -193,19 +193,19 @@ func TestTokensCannotApproveCertificates(t *testing.T) {
 func TestServingCertificateIsApprovedWhenTheMachineHasAddresses(t *testing.T) {
 	e := newHostedCluster(t)
 	e.reconcileAll()
-	e.must(e.hosted.Admin().Create(t.Context(), requesttest.Serving(t, nil)))
-	e.reconcileOnce()
+	e.Must(e.hosted.Admin().Create(t.Context(), requesttest.Serving(t, nil)))
+	e.Once()
 	csr := &certificatesv1.CertificateSigningRequest{}
 	if e.inside("", "csr-1", csr); len(csr.Status.Conditions) > 0 {
 		t.Error("approved without a Machine")
 	}
-	if e.next > time.Minute {
-		t.Errorf("comes back after %s", e.next)
+	if e.RequeueAfter > time.Minute {
+		t.Errorf("comes back after %s", e.RequeueAfter)
 	}
-	e.must(e.Admin().Create(t.Context(), requesttest.Machine("workers-1", requesttest.NodeName, requesttest.NodeName, requesttest.NodeIP)))
-	e.reconcileOnce()
+	e.Must(e.Admin().Create(t.Context(), requesttest.Machine("workers-1", requesttest.NodeName, requesttest.NodeName, requesttest.NodeIP)))
+	e.Once()
 	if e.inside("", "csr-1", csr); len(csr.Status.Conditions) != 1 || csr.Status.Conditions[0].Type != certificatesv1.CertificateApproved {
 		t.Errorf("got %+v", csr.Status.Conditions)
 	}
-	e.expectCondition(resourcesCondition, succeeded)
+	e.ExpectConditionText(resourcesCondition, succeeded)
 }

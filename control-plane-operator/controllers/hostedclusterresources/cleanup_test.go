@@ -48,7 +48,7 @@ func inTheCloud(t testing.TB) *hostedCluster {
 	onDisk := volume("disk", corev1.PersistentVolumeReclaimDelete)
 	onDisk.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}
 	for _, obj := range []client.Object{
-		readyNode(e.clock.Now()),
+		readyNode(e.Clock.Now()),
 		balanced, ingress,
 		&networkingv1.Ingress{ObjectMeta: meta("default", "by-nginx")},
 		onDisk, claim("disk"),
@@ -65,7 +65,7 @@ func inTheCloud(t testing.TB) *hostedCluster {
 		}}}}},
 		&corev1.Pod{ObjectMeta: meta("default", "stateless")},
 	} {
-		e.must(e.hosted.Admin().Create(t.Context(), obj))
+		e.Must(e.hosted.Admin().Create(t.Context(), obj))
 	}
 	return e
 }
@@ -95,7 +95,7 @@ func readyNode(now time.Time) *corev1.Node {
 
 // deleted sets the annotations of the hypershift-operator.
 func (e *hostedCluster) deleted(cleanup bool) {
-	e.update(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations = map[string]string{hyperv1.HostedClusterDeletedAnnotation: "true"}
 		if cleanup {
 			hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] = "true"
@@ -191,30 +191,30 @@ func (e *hostedCluster) holds(pods []corev1.Pod, claim string) bool {
 func TestCleanupDeletesCloudResources(t *testing.T) {
 	e := inTheCloud(t)
 	e.deleted(true)
-	for e.conditionText(destroyed) == "nothing" {
-		e.reconcileOnce()
+	for e.ConditionText(destroyed) == "nothing" {
+		e.Once()
 	}
-	for !strings.Contains(e.conditionText(destroyed), "CloudResourcesRemaining") {
-		e.reconcileOnce()
+	for !strings.Contains(e.ConditionText(destroyed), "CloudResourcesRemaining") {
+		e.Once()
 	}
-	e.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer a1.elb.amazonaws.com of Service default/web, "+
+	e.ExpectConditionText(destroyed, "False CloudResourcesRemaining: load balancer a1.elb.amazonaws.com of Service default/web, "+
 		"load balancer alb.elb.amazonaws.com of Ingress default/shop, snapshot snap-1 of VolumeSnapshotContent content, volume vol-data of PersistentVolume data")
 	want := []hyperv1.LeftBehindResource{
 		{Service: "ELB", Type: "load balancer", ID: "a1.elb.amazonaws.com"}, {Service: "ELB", Type: "load balancer", ID: "alb.elb.amazonaws.com"},
 		{Service: "EC2", Type: "snapshot", ID: "snap-1"}, {Service: "EC2", Type: "volume", ID: "vol-data"},
 	}
-	if got := e.hcp(t.Context()).Status.RemainingCloudResources; !slices.Equal(got, want) {
+	if got := e.hcp().Status.RemainingCloudResources; !slices.Equal(got, want) {
 		t.Errorf("status lists %v, want %v", got, want)
 	}
 	if !e.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
 		t.Error("nobody keeps users from making more")
 	}
 	for range 4 {
-		e.must(e.cloud(t.Context()))
-		e.reconcileOnce()
+		e.Must(e.cloud(t.Context()))
+		e.Once()
 	}
-	e.expectCondition(destroyed, "True AsExpected: All is well")
-	if left := e.hcp(t.Context()).Status.RemainingCloudResources; len(left) > 0 {
+	e.ExpectConditionText(destroyed, "True AsExpected: All is well")
+	if left := e.hcp().Status.RemainingCloudResources; len(left) > 0 {
 		t.Errorf("status lists %v", left)
 	}
 	for _, c := range []struct {
@@ -236,27 +236,27 @@ func TestEmptyClusterIsReportedInOneReconcile(t *testing.T) {
 	e.reconcileAll()
 	written := len(e.written)
 	e.deleted(true)
-	e.reconcileOnce()
-	e.expectCondition(destroyed, "True AsExpected: All is well")
+	e.Once()
+	e.ExpectConditionText(destroyed, "True AsExpected: All is well")
 	if writes := e.written[written:]; len(writes) > 0 {
 		t.Errorf("wrote %v in the hosted cluster", writes)
 	}
-	for e.next < interval {
-		if e.next > cloudcleanup.Interval {
-			t.Fatalf("the next reconcile is after %s", e.next)
+	for e.RequeueAfter < interval {
+		if e.RequeueAfter > cloudcleanup.Interval {
+			t.Fatalf("the next reconcile is after %s", e.RequeueAfter)
 		}
-		e.clock.Step(e.next)
-		e.reconcileOnce()
-		e.expectCondition(destroyed, "True AsExpected: All is well")
+		e.Clock.Step(e.RequeueAfter)
+		e.Once()
+		e.ExpectConditionText(destroyed, "True AsExpected: All is well")
 	}
 	if !e.inside("", "hypershift-no-new-cloud-resources", &admissionregistrationv1.ValidatingAdmissionPolicy{}) {
 		t.Error("the hosted cluster may create more")
 	}
-	e.must(e.hosted.Admin().Create(t.Context(), &corev1.Service{
+	e.Must(e.hosted.Admin().Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late", Finalizers: []string{"service.kubernetes.io/load-balancer-cleanup"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
 	}))
-	e.reconcileOnce()
-	e.expectCondition(destroyed, "False CloudResourcesRemaining: load balancer of Service default/late")
+	e.Once()
+	e.ExpectConditionText(destroyed, "False CloudResourcesRemaining: load balancer of Service default/late")
 }
 
 // The clean-up does not wait for a controller that does not run. Its resources are listed with a reason.
@@ -264,15 +264,15 @@ func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
 	const lost = "nothing deletes load balancer alb.elb.amazonaws.com of Ingress default/shop, snapshot snap-1 of VolumeSnapshotContent content, volume vol-data of PersistentVolume data: the controllers do not run in the hosted cluster"
 	renewed := func(name string, ago time.Duration) func(*hostedCluster) {
 		return func(e *hostedCluster) {
-			e.must(e.hosted.Admin().Create(e.t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: e.clock.Now().Add(-ago)}}}))
+			e.Must(e.hosted.Admin().Create(e.T.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: e.Clock.Now().Add(-ago)}}}))
 		}
 	}
 	notReady := func(ago time.Duration) func(*hostedCluster) {
 		return func(e *hostedCluster) {
 			node := &corev1.Node{}
 			e.inside("", "worker", node)
-			node.Status.Conditions[0].Status, node.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.NewTime(e.clock.Now().Add(-ago))
-			e.must(e.hosted.Admin().Status().Update(e.t.Context(), node))
+			node.Status.Conditions[0].Status, node.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.NewTime(e.Clock.Now().Add(-ago))
+			e.hosted.UpdateStatus(node)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -280,7 +280,7 @@ func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
 		want   string
 	}{
 		"a cluster without nodes": {func(e *hostedCluster) {
-			e.must(e.hosted.Admin().Delete(e.t.Context(), readyNode(e.clock.Now())))
+			e.hosted.Delete(readyNode(e.Clock.Now()))
 		}, "ControllerNotRunning: " + lost},
 		"a cluster whose nodes have not been ready for a while": {notReady(2 * time.Minute), "ControllerNotRunning: " + lost},
 		"a cluster whose nodes were ready a moment ago":         {notReady(10 * time.Second), "CloudResourcesRemaining: load balancer"},
@@ -296,16 +296,16 @@ func TestCleanupDoesNotAwaitControllersThatDoNotRun(t *testing.T) {
 			service := &corev1.Service{}
 			e.inside("default", "web", service)
 			service.Finalizers = nil
-			e.must(e.hosted.Admin().Update(t.Context(), service)) // the control plane deletes its load balancers at once
+			e.Must(e.hosted.Admin().Update(t.Context(), service)) // the control plane deletes its load balancers at once
 			c.change(e)
 			e.deleted(true)
 			for range 3 {
-				e.reconcileOnce()
+				e.Once()
 			}
-			if got := e.conditionText(destroyed); !strings.HasPrefix(got, "False "+c.want) {
+			if got := e.ConditionText(destroyed); !strings.HasPrefix(got, "False "+c.want) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			for _, r := range e.hcp(t.Context()).Status.RemainingCloudResources {
+			for _, r := range e.hcp().Status.RemainingCloudResources {
 				if (r.Reason == hyperv1.ControllerNotRunningReason) != strings.HasPrefix(c.want, "Controller") {
 					t.Errorf("status lists %+v", r)
 				}
@@ -320,19 +320,19 @@ func TestCleanupAwaitsAControllerOutsideOfTheNodes(t *testing.T) {
 	service := &corev1.Service{}
 	e.inside("default", "web", service)
 	service.Finalizers = nil
-	e.must(e.hosted.Admin().Update(t.Context(), service))
-	e.must(e.hosted.Admin().Delete(t.Context(), readyNode(e.clock.Now())))
-	e.must(e.hosted.Admin().Create(t.Context(), &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "ebs-csi-aws-com"}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: e.clock.Now()}},
+	e.hosted.Update(service)
+	e.hosted.Delete(readyNode(e.Clock.Now()))
+	e.Must(e.hosted.Admin().Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "ebs-csi-aws-com"}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: e.Clock.Now()}},
 	}))
 	e.deleted(true)
 	for range 3 {
-		e.reconcileOnce()
+		e.Once()
 	}
-	if got := e.conditionText(destroyed); !strings.HasPrefix(got, "False CloudResourcesRemaining: ") {
+	if got := e.ConditionText(destroyed); !strings.HasPrefix(got, "False CloudResourcesRemaining: ") {
 		t.Errorf("got %s", got)
 	}
-	for _, r := range e.hcp(t.Context()).Status.RemainingCloudResources {
+	for _, r := range e.hcp().Status.RemainingCloudResources {
 		if lost := r.Type != "volume"; (r.Reason == hyperv1.ControllerNotRunningReason) != lost {
 			t.Errorf("status lists %+v", r)
 		}
@@ -343,7 +343,7 @@ func TestCleanupNeedsTheAnnotation(t *testing.T) {
 	e := inTheCloud(t)
 	writes := e.Calls.Writes()
 	e.deleted(false)
-	e.reconcileOnce()
+	e.Once()
 	if log := e.Calls.Log(writes); len(log) > 0 {
 		t.Errorf("wrote %v", log)
 	}
@@ -353,15 +353,15 @@ func TestCleanupWithoutAnAPIServerIsUnknown(t *testing.T) {
 	e := inTheCloud(t)
 	e.setAPIAvailable(metav1.ConditionFalse)
 	e.deleted(true)
-	e.reconcileOnce()
-	e.expectCondition(destroyed, "nothing")
+	e.Once()
+	e.ExpectConditionText(destroyed, "nothing")
 }
 
 func TestDeletePermissionsAreGrantedForTheCleanup(t *testing.T) {
 	e := inTheCloud(t)
 	before := strings.Join(e.written, "\n")
 	e.deleted(true)
-	e.reconcileOnce()
+	e.Once()
 	after := strings.TrimPrefix(strings.Join(e.written, "\n"), before)
 	if !strings.Contains(after, "hypershift:permissions apply ClusterRoleBinding") {
 		t.Errorf("wrote %s", after)
@@ -378,7 +378,7 @@ func TestCleanupCrashConsistency(t *testing.T) {
 		s := e.scenario()
 		s.OtherControllers = e.cloud
 		s.Ready = func(context.Context) string {
-			if got := e.conditionText(destroyed); got != "True AsExpected: All is well" {
+			if got := e.ConditionText(destroyed); got != "True AsExpected: All is well" {
 				return got
 			}
 			return ""
@@ -396,7 +396,7 @@ func withNodesOnDemand(t testing.TB) *hostedCluster {
 		obj.SetGroupVersionKind(kind)
 		obj.SetName("default")
 		obj.SetFinalizers([]string{"karpenter.sh/termination"})
-		e.must(e.hosted.Admin().Create(t.Context(), obj))
+		e.Must(e.hosted.Admin().Create(t.Context(), obj))
 	}
 	return e
 }
@@ -437,23 +437,23 @@ func TestNodesOnDemandAreDeletedAfterTheVolumes(t *testing.T) {
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(autonode.NodeClaim)
 		err := e.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: "default"}, obj)
-		e.must(client.IgnoreNotFound(err))
+		e.Must(client.IgnoreNotFound(err))
 		return err == nil, err == nil && obj.GetDeletionTimestamp() != nil
 	}
-	e.reconcileOnce()
-	e.reconcileOnce()
+	e.Once()
+	e.Once()
 	if _, deleted := claim(); deleted {
 		t.Error("a node was deleted while a volume needs its controllers")
 	}
 	for range 10 {
-		e.must(e.cloud(t.Context()))
-		e.clock.Step(cloudcleanup.Interval)
-		e.reconcileOnce()
+		e.Must(e.cloud(t.Context()))
+		e.Clock.Step(cloudcleanup.Interval)
+		e.Once()
 	}
 	if there, deleted := claim(); !there || !deleted {
 		t.Errorf("the volumes are gone; the node exists: %v, is being deleted: %v", there, deleted)
 	}
-	if text := e.conditionText(destroyed); !strings.Contains(text, "NodeClaim "+"default") {
+	if text := e.ConditionText(destroyed); !strings.Contains(text, "NodeClaim "+"default") {
 		t.Errorf("the condition is %q", text)
 	}
 }
@@ -468,7 +468,7 @@ func TestCleanupOfNodesOnDemandCrashConsistency(t *testing.T) {
 		s := e.scenario()
 		s.OtherControllers = e.karpenter
 		s.Ready = func(context.Context) string {
-			if got := e.conditionText(destroyed); got != "True AsExpected: All is well" {
+			if got := e.ConditionText(destroyed); got != "True AsExpected: All is well" {
 				return got
 			}
 			return ""

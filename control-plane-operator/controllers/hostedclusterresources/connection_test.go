@@ -26,48 +26,48 @@ func TestConnectionToNodesIsReported(t *testing.T) {
 	problem, asked := errors.New("dial tcp 10.0.1.7:10250: no agent available"), 0
 	e.reconciler.tunnels.ReadLog = func(context.Context, *rest.Config, string, string) error { asked++; return problem }
 	e.reconcileAll()
-	e.expectCondition(reached, "Unknown NoNodes: the cluster has no nodes")
-	e.expectCondition(reporting, "Unknown NoNodes: the cluster has no nodes")
+	e.ExpectConditionText(reached, "Unknown NoNodes: the cluster has no nodes")
+	e.ExpectConditionText(reporting, "Unknown NoNodes: the cluster has no nodes")
 
-	e.must(e.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
-	e.reconcileOnce()
-	e.expectCondition(reached, "False NoTunnels: no pod konnectivity-agent is ready")
-	e.expectCondition(reporting, "True AsExpected: nodes report to the API server")
+	e.Must(e.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
+	e.Once()
+	e.ExpectConditionText(reached, "False NoTunnels: no pod konnectivity-agent is ready")
+	e.ExpectConditionText(reporting, "True AsExpected: nodes report to the API server")
 	node := &corev1.Node{}
-	e.must(e.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: requesttest.NodeName}, node))
+	e.Must(e.hosted.Admin().Get(t.Context(), client.ObjectKey{Name: requesttest.NodeName}, node))
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown"}}
-	e.must(e.hosted.Admin().Status().Update(t.Context(), node))
-	e.reconcileOnce()
-	e.expectCondition(reporting, "False NodesSilent: no kubelet has reported to the API server for some time")
-	if e.next != dataplane.RetryInterval {
-		t.Errorf("comes back after %s", e.next)
+	e.hosted.UpdateStatus(node)
+	e.Once()
+	e.ExpectConditionText(reporting, "False NodesSilent: no kubelet has reported to the API server for some time")
+	if e.RequeueAfter != dataplane.RetryInterval {
+		t.Errorf("comes back after %s", e.RequeueAfter)
 	}
 
 	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: map[string]string{"k8s-app": "konnectivity-agent"}}}
 	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	e.must(e.hosted.Admin().Create(t.Context(), agent))
-	e.reconcileOnce()
-	e.expectCondition(reached, "False NodesUnreachable: no node responds: dial tcp 10.0.1.7:10250: no agent available")
-	e.expectCondition(reporting, "True AsExpected: nodes report to the API server")
+	e.Must(e.hosted.Admin().Create(t.Context(), agent))
+	e.Once()
+	e.ExpectConditionText(reached, "False NodesUnreachable: no node responds: dial tcp 10.0.1.7:10250: no agent available")
+	e.ExpectConditionText(reporting, "True AsExpected: nodes report to the API server")
 
 	expectMetric(t, "hypershift_cluster_nodes_reachable", 0)
 	expectMetric(t, "hypershift_cluster_tunnel_agents", 1)
 
 	problem = nil
 	e.reconcileAll()
-	e.expectCondition(reached, "True AsExpected: nodes respond")
+	e.ExpectConditionText(reached, "True AsExpected: nodes respond")
 	expectMetric(t, "hypershift_cluster_nodes_reachable", 1)
 	before := asked
-	e.reconcileOnce()
+	e.Once()
 	if asked != before {
 		t.Error("asks in each pass")
 	}
 
 	problem = errors.New("no agent available")
-	e.clock.Step(2 * interval)
-	e.reconcileOnce()
-	e.expectCondition(reached, "False NodesUnreachable: no node responds: no agent available")
-	e.expectCondition(resourcesCondition, succeeded)
+	e.Clock.Step(2 * interval)
+	e.Once()
+	e.ExpectConditionText(reached, "False NodesUnreachable: no node responds: no agent available")
+	e.ExpectConditionText(resourcesCondition, succeeded)
 }
 
 // absent is the value of a metric that does not exist.
@@ -103,20 +103,20 @@ func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 	}
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
-	e.must(e.reconciler.connections.Watches().Start(t.Context(), queue))
+	e.Must(e.reconciler.connections.Watches().Start(t.Context(), queue))
 	agent := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "konnectivity-agent-x", Labels: map[string]string{"k8s-app": "konnectivity-agent"}}}
 	agent.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	e.must(e.hosted.Admin().Create(t.Context(), agent))
-	e.must(e.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
+	e.Must(e.hosted.Admin().Create(t.Context(), agent))
+	e.Must(e.hosted.Admin().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
 	set(nil)
 	e.reconcileAll()
-	e.expectCondition(hyperv1.DataPlaneConnectionAvailable, "True AsExpected: nodes respond")
+	e.ExpectConditionText(hyperv1.DataPlaneConnectionAvailable, "True AsExpected: nodes respond")
 
 	expect := func(want string) {
 		t.Helper()
 		for deadline := time.Now().Add(20 * time.Second); ; {
 			if time.Now().After(deadline) {
-				t.Fatalf("no reconcile has reported %s, but %s", want, e.conditionText(hyperv1.DataPlaneConnectionAvailable))
+				t.Fatalf("no reconcile has reported %s, but %s", want, e.ConditionText(hyperv1.DataPlaneConnectionAvailable))
 			}
 			if queue.Len() == 0 {
 				time.Sleep(time.Millisecond)
@@ -124,7 +124,7 @@ func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 			}
 			request, _ := queue.Get()
 			queue.Done(request)
-			if e.reconcileOnce(); e.conditionText(hyperv1.DataPlaneConnectionAvailable) == want {
+			if e.Once(); e.ConditionText(hyperv1.DataPlaneConnectionAvailable) == want {
 				return
 			}
 		}
@@ -134,14 +134,14 @@ func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 	set(nil)
 	expect("True AsExpected: nodes respond")
 	// The monitor still runs, and makes no report about a cluster without nodes.
-	e.must(e.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}}))
-	e.reconcileOnce()
-	e.expectCondition(hyperv1.DataPlaneConnectionAvailable, "Unknown NoNodes: the cluster has no nodes")
+	e.hosted.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: requesttest.NodeName}})
+	e.Once()
+	e.ExpectConditionText(hyperv1.DataPlaneConnectionAvailable, "Unknown NoNodes: the cluster has no nodes")
 	for before := reads.Load(); reads.Load() < before+3; {
 		time.Sleep(time.Millisecond)
 	}
 	expectMetric(t, "hypershift_cluster_nodes_reachable", absent)
-	e.reconciler.connections.Disconnect(e.hcp(t.Context()).UID)
+	e.reconciler.connections.Disconnect(e.hcp().UID)
 	for reads.Store(0); ; reads.Store(0) { // until it has stopped
 		if time.Sleep(50 * time.Millisecond); reads.Load() == 0 {
 			return

@@ -31,30 +31,30 @@ const (
 
 // publishTunnels creates the Routes of both paths, as the hostedcontrolplane controller does while the mode changes.
 func (e *hostedCluster) publishTunnels() {
-	e.t.Helper()
+	e.T.Helper()
 	internal := route(privateTunnel)
 	internal.Name += "-internal"
 	internal.Labels = map[string]string{hyperv1.InternalRouteLabel: "true"}
-	e.Create(e.t, internal)
+	e.Create(internal)
 }
 
 // setAccess changes the access mode. served is the mode that the hostedcontrolplane controller has recorded.
 func (e *hostedCluster) setAccess(mode, served hyperv1.AWSEndpointAccessType) {
-	e.t.Helper()
-	e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
+	e.T.Helper()
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
 	e.serve(served)
 }
 
 func (e *hostedCluster) serve(mode hyperv1.AWSEndpointAccessType) {
-	e.t.Helper()
+	e.T.Helper()
 	e.status(func(s *hyperv1.HostedControlPlaneStatus) { s.ServedEndpointAccess = mode })
 }
 
 // machine creates a Machine with a node that uses a URL. The node makes no report if url is empty; there is no node if node is empty.
 func (e *hostedCluster) machine(name, node, url string) *clusterv1.Machine {
-	e.t.Helper()
+	e.T.Helper()
 	m := requesttest.Joined(requesttest.Waiting(name, name, node), node)
-	e.must(e.Admin().Create(e.t.Context(), m))
+	e.Must(e.Admin().Create(e.T.Context(), m))
 	if node != "" {
 		e.join(node)
 		e.use(node, url)
@@ -64,39 +64,39 @@ func (e *hostedCluster) machine(name, node, url string) *clusterv1.Machine {
 
 // use simulates the timer of a node.
 func (e *hostedCluster) use(name, url string) {
-	e.t.Helper()
+	e.T.Helper()
 	node := &corev1.Node{}
-	e.must(e.hosted.Admin().Get(e.t.Context(), client.ObjectKey{Name: name}, node))
+	e.Must(e.hosted.Admin().Get(e.T.Context(), client.ObjectKey{Name: name}, node))
 	if node.Annotations = nil; url != "" {
 		node.Annotations = map[string]string{names.ServerAnnotation: url}
 	}
-	e.must(e.hosted.Admin().Update(e.t.Context(), node))
+	e.hosted.Update(node)
 }
 
 // rollOut simulates kubelets that replace the pods of the tunnels.
 func (e *hostedCluster) rollOut(nodes, replaced int32) {
-	e.t.Helper()
+	e.T.Helper()
 	ds := &appsv1.DaemonSet{}
 	if !e.inside("kube-system", "konnectivity-agent", ds) {
-		e.t.Fatal("there are no tunnels")
+		e.T.Fatal("there are no tunnels")
 	}
 	ds.Status = appsv1.DaemonSetStatus{ObservedGeneration: ds.Generation, DesiredNumberScheduled: nodes, UpdatedNumberScheduled: replaced, NumberAvailable: nodes}
-	e.must(e.hosted.Admin().Status().Update(e.t.Context(), ds))
+	e.hosted.UpdateStatus(ds)
 }
 
 // expectAccess reconciles, and compares the record and the address of the tunnels.
 func (e *hostedCluster) expectAccess(inUse hyperv1.AWSEndpointAccessType, tunnel, condition string) {
-	e.t.Helper()
-	e.reconcileOnce()
-	hcp := e.hcp(e.t.Context())
+	e.T.Helper()
+	e.Once()
+	hcp := e.hcp()
 	if n := hcp.Status.NodeAccess; n == nil || n.InUse != inUse || n.ObservedGeneration != hcp.Generation {
-		e.t.Errorf("recorded %+v for generation %d, want %s", n, hcp.Generation, inUse)
+		e.T.Errorf("recorded %+v for generation %d, want %s", n, hcp.Generation, inUse)
 	}
 	ds := &appsv1.DaemonSet{}
 	if !e.inside("kube-system", "konnectivity-agent", ds) || !slices.Contains(ds.Spec.Template.Spec.Containers[0].Args, "--proxy-server-host="+tunnel) {
-		e.t.Errorf("the tunnels lead to %v, not to %s", ds.Spec.Template.Spec.Containers, tunnel)
+		e.T.Errorf("the tunnels lead to %v, not to %s", ds.Spec.Template.Spec.Containers, tunnel)
 	}
-	e.expectCondition(hyperv1.EndpointAccessUpToDate, condition)
+	e.ExpectConditionText(hyperv1.EndpointAccessUpToDate, condition)
 }
 
 const behind = "False MachinesBehind: the former address of the API server is served until all machines use "
@@ -112,8 +112,8 @@ func TestAFormerPathIsKeptUntilMachinesAndTunnelsHaveLeftIt(t *testing.T) {
 	e.publishTunnels()
 	e.setAccess(hyperv1.Private, hyperv1.PublicAndPrivate)
 	e.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines a, b")
-	if e.next > nodeaccess.NodesInterval {
-		t.Errorf("checks the nodes again after %s", e.next)
+	if e.RequeueAfter > nodeaccess.NodesInterval {
+		t.Errorf("checks the nodes again after %s", e.RequeueAfter)
 	}
 	e.use("node-a", privateURL)
 	e.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines b")
@@ -128,7 +128,7 @@ func TestAFormerPathIsKeptUntilMachinesAndTunnelsHaveLeftIt(t *testing.T) {
 	e.expectAccess(hyperv1.Private, privateTunnel, "False RemovingFormerAccess: no machine uses the former address of the API server, which is being removed")
 	e.serve(hyperv1.Private)
 	e.expectAccess(hyperv1.Private, privateTunnel, succeeded)
-	e.expectCondition(resourcesCondition, succeeded)
+	e.ExpectConditionText(resourcesCondition, succeeded)
 }
 
 // The public path stays in PublicAndPrivate, but nodes use the endpoint.
@@ -159,12 +159,12 @@ func TestMachinesThatAreOffOrHaveNotJoinedKeepTheFormerPath(t *testing.T) {
 	e.publishTunnels()
 	e.setAccess(hyperv1.Private, hyperv1.PublicAndPrivate)
 	e.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines off, starting (is no node)")
-	e.clock.Step(24 * time.Hour)
+	e.Clock.Step(24 * time.Hour)
 	e.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines off, starting (is no node)")
-	e.must(e.Admin().Delete(t.Context(), starting))
+	e.Delete(starting)
 	e.expectAccess(hyperv1.PublicAndPrivate, publicTunnel, behind+privateURL+"; waiting for machines off")
-	e.must(e.Admin().Delete(t.Context(), off))
-	e.reconcileOnce()
+	e.Delete(off)
+	e.Once()
 	e.rollOut(1, 1)
 	e.expectAccess(hyperv1.Private, privateTunnel, "False RemovingFormerAccess: no machine uses the former address of the API server, which is being removed")
 }
@@ -174,10 +174,10 @@ func TestAClusterWithoutMachinesChangesAtOnce(t *testing.T) {
 	e := newHostedCluster(t)
 	e.setAPIAvailable(metav1.ConditionFalse)
 	e.serve(hyperv1.Public)
-	e.reconcileOnce()
+	e.Once()
 	e.setAccess(hyperv1.Private, hyperv1.PublicAndPrivate)
-	e.reconcileOnce()
-	if n := e.hcp(t.Context()).Status.NodeAccess; n == nil || n.InUse != hyperv1.Private {
+	e.Once()
+	if n := e.hcp().Status.NodeAccess; n == nil || n.InUse != hyperv1.Private {
 		t.Errorf("recorded %+v", n)
 	}
 }
@@ -189,25 +189,25 @@ func TestAnUnreachableAPIServerKeepsTheFormerPath(t *testing.T) {
 	e.machine("a", "node-a", publicURL)
 	e.setAPIAvailable(metav1.ConditionFalse)
 	e.setAccess(hyperv1.Private, hyperv1.PublicAndPrivate)
-	e.reconcileOnce()
-	if n := e.hcp(t.Context()).Status.NodeAccess; n.ObservedGeneration == e.hcp(t.Context()).Generation {
+	e.Once()
+	if n := e.hcp().Status.NodeAccess; n.ObservedGeneration == e.hcp().Generation {
 		t.Errorf("recorded %+v without an answer", n)
 	}
-	e.expectCondition(hyperv1.EndpointAccessUpToDate, "False MachinesBehind: waiting for the hosted API server, which knows the addresses that machines use")
+	e.ExpectConditionText(hyperv1.EndpointAccessUpToDate, "False MachinesBehind: waiting for the hosted API server, which knows the addresses that machines use")
 }
 
 // The load balancer of a cluster that becomes public has no name at first.
 func TestNodesWaitForTheNewAddress(t *testing.T) {
 	e := newHostedCluster(t)
-	e.must(e.Admin().Delete(t.Context(), &routev1.Route{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KonnectivityServer}}))
+	e.Delete(&routev1.Route{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KonnectivityServer}})
 	e.publishTunnels()
 	e.endpoint.Host = "api.demo.hypershift.local"
-	e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
 	e.serve(hyperv1.Private)
 	e.reconcileAll()
 	e.machine("a", "node-a", privateURL)
 	e.setAccess(hyperv1.Public, hyperv1.PublicAndPrivate)
-	e.Create(t, route(publicTunnel))
+	e.Create(route(publicTunnel))
 	e.expectAccess(hyperv1.PublicAndPrivate, privateTunnel, "False MachinesBehind: waiting for the new address of the API server; see InfrastructureReady")
 	e.endpoint.Host = "api.demo.example.com"
 	e.expectAccess(hyperv1.PublicAndPrivate, privateTunnel, behind+publicURL+"; waiting for machines a")
@@ -230,17 +230,17 @@ func TestNodesGetASignedAddress(t *testing.T) {
 	e.setTurn(names.RootCA, pki.Introduced)
 	for mode, want := range map[hyperv1.AWSEndpointAccessType]string{hyperv1.Private: privateURL, hyperv1.Public: publicURL, hyperv1.PublicAndPrivate: privateURL} {
 		e.setAccess(mode, hyperv1.PublicAndPrivate)
-		e.reconcileOnce()
+		e.Once()
 		data := e.authorities()
 		if data[names.ServerURL] != want {
 			t.Errorf("%s: nodes use %q, not %q", mode, data[names.ServerURL], want)
 		}
 		s := secret(names.RootCA, "", nil)
-		e.must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(s), s))
+		e.Must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(s), s))
 		signer, err := pki.DecodeSigner(s.Data)
-		e.must(err)
+		e.Must(err)
 		signature, err := base64.StdEncoding.DecodeString(data[names.ServerURLSignature])
-		e.must(err)
+		e.Must(err)
 		digest := sha256.Sum256([]byte(names.SignedServer(want)))
 		if !ecdsa.VerifyASN1(signer.Current.Certificate.PublicKey.(*ecdsa.PublicKey), digest[:], signature) {
 			t.Errorf("%s: the signature is not that of the authority that signs", mode)
@@ -254,7 +254,7 @@ func TestPodsOfNodesDoNotDependOnTheAccessMode(t *testing.T) {
 	e.reconcileAll()
 	for _, mode := range []hyperv1.AWSEndpointAccessType{hyperv1.Public, hyperv1.Private} {
 		e.setAccess(mode, hyperv1.PublicAndPrivate)
-		e.reconcileOnce()
+		e.Once()
 		ds := &appsv1.DaemonSet{}
 		if !e.inside("kube-system", "kube-proxy", ds) || !slices.Contains(ds.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: "172.20.0.1"}) {
 			t.Errorf("%s: kube-proxy uses %v", mode, ds.Spec.Template.Spec.Containers[0].Env)

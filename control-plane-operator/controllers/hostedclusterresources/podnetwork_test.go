@@ -34,20 +34,20 @@ func (e *hostedCluster) podNetwork() string {
 }
 
 func (e *hostedCluster) expectPodNetwork(image, condition string) {
-	e.t.Helper()
+	e.T.Helper()
 	if got := e.podNetwork(); got != image {
-		e.t.Errorf("the pod network is %q, want %q", got, image)
+		e.T.Errorf("the pod network is %q, want %q", got, image)
 	}
-	got := e.conditionText(hyperv1.PodNetworkInstalled)
+	got := e.ConditionText(hyperv1.PodNetworkInstalled)
 	if !strings.HasPrefix(got, condition) {
-		e.t.Errorf("the condition is %q, want %q", got, condition)
+		e.T.Errorf("the condition is %q, want %q", got, condition)
 	}
 }
 
 // readyNode creates a Node in the hosted cluster that is ready.
 func (e *hostedCluster) readyNode(name string) {
-	e.t.Helper()
-	e.must(e.hosted.Admin().Create(e.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+	e.T.Helper()
+	e.Must(e.hosted.Admin().Create(e.T.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
 		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 	}}))
 }
@@ -57,17 +57,17 @@ func TestPodNetworkFollowsTheRelease(t *testing.T) {
 	e.withPodNetwork("registry/flannel:1")
 	e.reconcileAll()
 	e.expectPodNetwork("registry/flannel:1", "True AsExpected: ")
-	if !strings.Contains(e.conditionText(hyperv1.PodNetworkInstalled), "does not enforce NetworkPolicies") {
+	if !strings.Contains(e.ConditionText(hyperv1.PodNetworkInstalled), "does not enforce NetworkPolicies") {
 		t.Error("the condition does not report that NetworkPolicies are not enforced")
 	}
 	e.readyNode("a")
 	e.withPodNetwork("registry/flannel:2")
-	e.clock.Step(2 * interval)
-	e.reconcileOnce()
+	e.Clock.Step(2 * interval)
+	e.Once()
 	e.expectPodNetwork("registry/flannel:2", "True AsExpected: ")
-	e.must(e.hosted.Admin().Delete(t.Context(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: podnetwork.Image}}))
-	e.start() // a new process, without observations
-	e.reconcileOnce()
+	e.hosted.Delete(&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: podnetwork.Image}})
+	e.Restart() // a new process, without observations
+	e.Once()
 	e.expectPodNetwork("registry/flannel:2", "True AsExpected: ")
 }
 
@@ -85,7 +85,7 @@ func TestPodNetworkOfTheUser(t *testing.T) {
 		t.Run(string(networkType), func(t *testing.T) {
 			e := newHostedCluster(t)
 			e.withPodNetwork("registry/flannel:1")
-			e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.NetworkType = networkType })
+			e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.NetworkType = networkType })
 			e.reconcileAll()
 			e.expectPodNetwork("", "nothing")
 			if e.inside("", "hypershift:flannel", &rbacv1.ClusterRole{}) {
@@ -101,10 +101,10 @@ func TestPodNetworkIsNotInstalledBesideAnother(t *testing.T) {
 	e.expectPodNetwork("", "False NoPodNetworkInRelease: ")
 	e.readyNode("a")
 	e.withPodNetwork("registry/flannel:1")
-	e.clock.Step(2 * interval)
-	e.reconcileOnce()
+	e.Clock.Step(2 * interval)
+	e.Once()
 	e.expectPodNetwork("", "False OtherPodNetwork: ")
-	e.must(e.hosted.Admin().Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}))
+	e.hosted.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 	e.reconcileLater()
 	e.expectPodNetwork("registry/flannel:1", "True AsExpected: ")
 }
@@ -113,13 +113,13 @@ func TestPodNetworkThatTheUserHasTakenOver(t *testing.T) {
 	e := newHostedCluster(t)
 	e.withPodNetwork("registry/flannel:1")
 	e.reconcileAll()
-	e.update(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Annotations = map[string]string{hyperv1.PodNetworkAnnotation: hyperv1.PodNetworkUnmanaged}
 	})
 	e.withPodNetwork("registry/flannel:2")
 	e.reconcileLater()
 	e.expectPodNetwork("registry/flannel:1", "True PodNetworkUnmanaged: ")
-	e.must(client.IgnoreNotFound(e.hosted.Admin().Delete(t.Context(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: podnetwork.Image}})))
+	e.Must(client.IgnoreNotFound(e.hosted.Admin().Delete(t.Context(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: podnetwork.Image}})))
 	e.reconcileLater()
 	e.expectPodNetwork("", "True PodNetworkUnmanaged: ")
 }
@@ -127,12 +127,12 @@ func TestPodNetworkThatTheUserHasTakenOver(t *testing.T) {
 func TestPodNetworkWithoutRoomForNodes(t *testing.T) {
 	e := newHostedCluster(t)
 	e.withPodNetwork("registry/flannel:1")
-	e.update(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/26"}}
 	})
 	e.reconcileAll()
 	e.expectPodNetwork("", "nothing")
-	if got := e.conditionText(hyperv1.ConfigOperatorReconciliationSucceeded); !strings.Contains(got, "no room for a node") {
+	if got := e.ConditionText(hyperv1.ConfigOperatorReconciliationSucceeded); !strings.Contains(got, "no room for a node") {
 		t.Errorf("the condition is %q", got)
 	}
 }

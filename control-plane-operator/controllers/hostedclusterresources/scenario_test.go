@@ -30,15 +30,15 @@ const (
 func TestHostedClusterIsSetUp(t *testing.T) {
 	e := newHostedCluster(t)
 	e.setAPIAvailable(metav1.ConditionFalse)
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, "False WaitingForKubeAPIServer: waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, "False WaitingForKubeAPIServer: waiting for the hosted API server; see KubeAPIServerAvailable for the reason")
 
 	e.setAPIAvailable(metav1.ConditionTrue)
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, "False WaitingForPermissions: waiting until the new permissions take effect")
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, "False WaitingForPermissions: waiting until the new permissions take effect")
 	e.reconcileAll()
-	e.expectCondition(resourcesCondition, succeeded)
-	if n := e.hcp(t.Context()).Status.NodeCount; n == nil || *n != 0 {
+	e.ExpectConditionText(resourcesCondition, succeeded)
+	if n := e.hcp().Status.NodeCount; n == nil || *n != 0 {
 		t.Errorf("nodes: %v", n)
 	}
 
@@ -87,19 +87,19 @@ func TestOnlyTheTemporaryIdentityWritesPermissions(t *testing.T) {
 
 func TestTokensFollowTheManagementCluster(t *testing.T) {
 	e := newHostedCluster(t)
-	e.Create(t, e.token("abcdef"), e.token("ghijkl"))
+	e.Create(e.token("abcdef"), e.token("ghijkl"))
 	e.reconcileAll()
 	for _, id := range []string{"abcdef", "ghijkl"} {
 		if !e.inside("kube-system", "bootstrap-token-"+id, &corev1.Secret{}) {
 			t.Errorf("token %s is not there", id)
 		}
 	}
-	e.must(e.Admin().Delete(t.Context(), secret("token-abcdef", "", nil)))
-	e.reconcileOnce() // the watch of Secrets triggers a reconcile
+	e.Delete(secret("token-abcdef", "", nil))
+	e.Once() // the watch of Secrets triggers a reconcile
 	if e.inside("kube-system", "bootstrap-token-abcdef", &corev1.Secret{}) {
 		t.Error("a token that was taken back still lets somebody in")
 	}
-	e.clock.Step(31 * time.Minute)
+	e.Clock.Step(31 * time.Minute)
 	e.reconcileAll()
 	if e.inside("kube-system", "bootstrap-token-ghijkl", &corev1.Secret{}) {
 		t.Error("a token that has ended is still there")
@@ -111,10 +111,10 @@ func TestInvalidTokensAreNotCopied(t *testing.T) {
 	odd, other, endless := e.token("../../x"), e.token("mnopqr"), e.token("stuvwx")
 	odd.Name, other.Labels = "odd", nil
 	delete(endless.Data, "expiration")
-	e.Create(t, odd, other, endless)
+	e.Create(odd, other, endless)
 	e.reconcileAll()
 	list := &corev1.SecretList{}
-	e.must(e.hosted.Admin().List(t.Context(), list))
+	e.Must(e.hosted.Admin().List(t.Context(), list))
 	for _, s := range list.Items {
 		if s.Type == corev1.SecretTypeBootstrapToken {
 			t.Errorf("there is %s", s.Name)
@@ -131,7 +131,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	if got := e.Calls.Log(writes); len(got) > 0 {
 		t.Errorf("wrote at rest: %v", got)
 	}
-	e.must(e.hosted.Admin().Delete(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
+	e.hosted.Delete(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}})
 	e.reconcileLater()
 	if !e.inside("kube-system", "coredns", &appsv1.Deployment{}) {
 		t.Error("DNS did not come back")
@@ -142,20 +142,20 @@ func TestDriftIsRepaired(t *testing.T) {
 func TestRemovedPermissionsAreRestored(t *testing.T) {
 	e := newHostedCluster(t)
 	e.reconcileAll()
-	e.must(e.hosted.Admin().Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}}))
-	if _, err := e.controller.ReconcileObject(t.Context(), e.hcp(t.Context())); err == nil {
+	e.hosted.Delete(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: names.ControlPlaneOperatorGroup}})
+	if err := e.Try(); err == nil {
 		t.Fatal("was not refused")
 	}
 	e.reconcileAll()
-	e.expectCondition(resourcesCondition, succeeded)
+	e.ExpectConditionText(resourcesCondition, succeeded)
 }
 
 // Without the key of the authority, users bring the certificates and must grant the permissions.
 func TestMissingAuthorityKeyIsReported(t *testing.T) {
 	e := newHostedCluster(t)
-	e.must(e.Admin().Delete(t.Context(), secret(names.ClientSigner, "", nil)))
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
+	e.Delete(secret(names.ClientSigner, "", nil))
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, "False PermissionsMissing: the identity in Secret control-plane-operator-kubeconfig lacks permissions in the hosted cluster, and Secret client-signer, which is needed to grant them, does not exist")
 }
 
 func TestUpgradeReachesTheNodesLast(t *testing.T) {
@@ -166,10 +166,10 @@ func TestUpgradeReachesTheNodesLast(t *testing.T) {
 			s.VersionStatus = &hyperv1.ClusterVersionStatus{History: states}
 		})
 	}
-	e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = newImage })
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ReleaseImage = newImage })
 	history(configv1.UpdateHistory{State: configv1.PartialUpdate, Image: newImage}, configv1.UpdateHistory{State: configv1.CompletedUpdate, Image: oldImage})
-	e.reconcileOnce()
-	e.expectCondition(resourcesCondition, "False WaitingForRelease: waiting until the control plane runs release "+newImage)
+	e.Once()
+	e.ExpectConditionText(resourcesCondition, "False WaitingForRelease: waiting until the control plane runs release "+newImage)
 	proxy := func() string {
 		ds := &appsv1.DaemonSet{}
 		e.inside("kube-system", "kube-proxy", ds)
@@ -200,10 +200,10 @@ func TestPartsWithoutAnImageAreDeleted(t *testing.T) {
 
 func TestUnpublishedTunnelsHaveNoAgents(t *testing.T) {
 	e := newHostedCluster(t)
-	e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
-	e.must(e.Admin().Delete(t.Context(), route("")))
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Services = nil })
+	e.Delete(route(""))
 	e.reconcileAll()
-	e.expectCondition(resourcesCondition, succeeded)
+	e.ExpectConditionText(resourcesCondition, succeeded)
 	if e.inside("kube-system", "konnectivity-agent", &appsv1.DaemonSet{}) {
 		t.Error("agents that find nobody")
 	}
@@ -216,12 +216,12 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 	}{
 		"no certificate for the tunnels": {
 			spoil: func(e *hostedCluster) {
-				e.must(e.Admin().Delete(e.t.Context(), secret(names.KonnectivityAgentCertificate, "", nil)))
+				e.Delete(secret(names.KonnectivityAgentCertificate, "", nil))
 			},
 			want: "False WaitingForCertificate: waiting for Secret konnectivity-agent-tls with the certificate of the tunnels",
 		},
 		"no host for the tunnels": {
-			spoil: func(e *hostedCluster) { e.must(e.Admin().Delete(e.t.Context(), route(""))) },
+			spoil: func(e *hostedCluster) { e.Must(e.Admin().Delete(e.T.Context(), route(""))) },
 			want:  "False WaitingForEndpoint: waiting for the address of konnectivity-server for nodes",
 		},
 		"a registry that does not answer": {
@@ -230,13 +230,13 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 		},
 		"a user's object where ours should be": {
 			spoil: func(e *hostedCluster) {
-				e.must(e.hosted.Admin().Create(e.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
+				e.Must(e.hosted.Admin().Create(e.T.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}))
 			},
 			want: `False NameTaken: ConfigMap "coredns" exists and belongs to an unknown owner; delete or rename it`,
 		},
 		"too few addresses for Services": {
 			spoil: func(e *hostedCluster) {
-				e.update(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
+				e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Networking.ServiceNetwork[0].CIDR = "172.31.0.0/29" })
 			},
 			want: "False InvalidNetwork: spec.networking.serviceNetwork: 172.31.0.0/29 has no room for the DNS address, which is the tenth",
 		},
@@ -244,9 +244,9 @@ func TestFailedPartDoesNotBlockOtherParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newHostedCluster(t)
 			c.spoil(e)
-			e.reconcileOnce()
-			e.reconcileOnce()
-			e.expectCondition(resourcesCondition, c.want)
+			e.Once()
+			e.Once()
+			e.ExpectConditionText(resourcesCondition, c.want)
 			if !e.inside("kube-public", "cluster-info", &corev1.ConfigMap{}) {
 				t.Error("cluster-info waits, too")
 			}
@@ -259,16 +259,16 @@ func TestUnreachableAPIServerKeepsTheConditions(t *testing.T) {
 	e := newHostedCluster(t)
 	e.reconcileAll()
 	e.unreachable = true
-	e.clock.Step(interval)
-	if _, err := e.controller.ReconcileObject(t.Context(), e.hcp(t.Context())); err == nil {
+	e.Clock.Step(interval)
+	if err := e.Try(); err == nil {
 		t.Fatal("nobody noticed")
 	}
-	e.expectCondition(resourcesCondition, succeeded)
+	e.ExpectConditionText(resourcesCondition, succeeded)
 }
 
 func TestDualStackCluster(t *testing.T) {
 	e := newHostedCluster(t)
-	e.update(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
 		hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: ptr.To("172.20.0.9"), Port: ptr.To[int32](7443)}
 	})
@@ -288,7 +288,7 @@ func TestPayloadIsPulledFromItsMirror(t *testing.T) {
 	e := newHostedCluster(t)
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	e.releases.Put(&release.Release{Image: "mirror.example.com/release" + digest, Version: "1.36.3", Components: map[string]string{"kube-proxy": "proxy"}})
-	e.update(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.ReleaseImage = "away.example.com/release" + digest
 		hcp.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "away.example.com/release", Mirrors: []string{"mirror.example.com/release"}}}
 	})
@@ -301,30 +301,25 @@ func TestPayloadIsPulledFromItsMirror(t *testing.T) {
 
 func scenario(t testing.TB) *crashtest.Scenario {
 	e := newHostedCluster(t)
-	e.Create(t, e.token("abcdef"))
+	e.Create(e.token("abcdef"))
 	return e.scenario()
 }
 
 func (e *hostedCluster) scenario() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster: e.Cluster,
-		Cloud: func() string {
-			text, err := e.hosted.Snapshot(context.Background())
-			e.must(err)
-			return text
-		},
-		Start:   e.start,
-		Advance: e.clock.Step,
-		Ready: func(context.Context) string {
-			if got := e.conditionText(resourcesCondition); got != succeeded {
-				return got
-			}
-			return ""
-		},
-		Delete: func(ctx context.Context) error { return e.Admin().Delete(ctx, e.hcp(ctx)) },
-		// Certificates and their hashes differ between runs.
-		Mask: mask,
+	s := e.Scenario()
+	s.Cloud = func() string {
+		text, err := e.hosted.Snapshot(context.Background())
+		e.Must(err)
+		return text
 	}
+	s.Ready = func(context.Context) string {
+		if got := e.ConditionText(resourcesCondition); got != succeeded {
+			return got
+		}
+		return ""
+	}
+	s.Mask = mask // certificates and their hashes differ between runs
+	return s
 }
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {

@@ -38,10 +38,10 @@ func metricsAPI(t *testing.T, c client.Client) *unstructured.Unstructured {
 
 // signMetricsServer creates the certificate as the components controller does for a cluster with nodes.
 func (e *hostedCluster) signMetricsServer() {
-	e.t.Helper()
-	leaf, err := e.signer.Current.Issue(pki.Request{User: names.MetricsServer, Usage: pki.Server, Hosts: []string{"metrics-server.kube-system.svc"}}, pki.DefaultTerms, e.clock.Now())
-	e.must(err)
-	e.Create(e.t, secret(names.MetricsServerCertificate, corev1.SecretTypeTLS, leaf.Data(e.signer.Trust())), kubeletServingCA(string(e.signer.Trust())))
+	e.T.Helper()
+	leaf, err := e.signer.Current.Issue(pki.Request{User: names.MetricsServer, Usage: pki.Server, Hosts: []string{"metrics-server.kube-system.svc"}}, pki.DefaultTerms, e.Clock.Now())
+	e.Must(err)
+	e.Create(secret(names.MetricsServerCertificate, corev1.SecretTypeTLS, leaf.Data(e.signer.Trust())), kubeletServingCA(string(e.signer.Trust())))
 }
 
 // An API that is registered and does not respond makes discovery incomplete, and namespaces are not deleted.
@@ -56,37 +56,37 @@ func TestMetricsAPIIsRegisteredWhileThereAreNodes(t *testing.T) {
 	}
 
 	again := func() { // with a node that does not respond, the connection is checked every few seconds
-		a.clock.Step(2 * interval)
-		a.reconcileOnce()
+		a.Clock.Step(2 * interval)
+		a.Once()
 	}
 	a.signMetricsServer()
 	a.follow("worker")
 	again()
 	again()
-	a.expectCondition(resourcesCondition, succeeded)
-	a.must(master.Get(t.Context(), deployment, &appsv1.Deployment{}))
+	a.ExpectConditionText(resourcesCondition, succeeded)
+	a.Must(master.Get(t.Context(), deployment, &appsv1.Deployment{}))
 	service := metricsAPI(t, master)
 	if service == nil {
 		t.Fatal("the API is not registered")
 	}
 	trusted, _, err := unstructured.NestedString(service.Object, "spec", "caBundle")
-	a.must(err)
+	a.Must(err)
 	if trusted != base64.StdEncoding.EncodeToString(a.signer.Trust()) {
 		t.Errorf("the API server trusts %q", trusted)
 	}
 	view := &rbacv1.ClusterRole{}
-	a.must(master.Get(t.Context(), client.ObjectKey{Name: "hypershift:metrics-readers"}, view))
+	a.Must(master.Get(t.Context(), client.ObjectKey{Name: "hypershift:metrics-readers"}, view))
 	if view.Labels["rbac.authorization.k8s.io/aggregate-to-view"] != yes {
 		t.Errorf("labels of the role are %v", view.Labels)
 	}
 
-	a.must(master.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
+	a.Must(master.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
 	again()
 	again()
 	if metricsAPI(t, master) != nil {
 		t.Error("the API is registered without a node that could serve it")
 	}
-	a.must(master.Get(t.Context(), deployment, &appsv1.Deployment{}))
+	a.Must(master.Get(t.Context(), deployment, &appsv1.Deployment{}))
 }
 
 // The webhook is registered while there is a certificate for it. Without a response from it, pods are created nevertheless.
@@ -102,16 +102,16 @@ func TestPodIdentityWebhookIsRegistered(t *testing.T) {
 	certificate := secret(names.PodIdentityWebhookCertificate, corev1.SecretTypeTLS, map[string][]byte{
 		corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"), pki.TrustKey: a.signer.Trust(),
 	})
-	a.Create(t, certificate)
-	a.reconcileOnce()
-	a.expectCondition(resourcesCondition, succeeded)
-	a.must(master.Get(t.Context(), client.ObjectKeyFromObject(hook), hook))
+	a.Create(certificate)
+	a.Once()
+	a.ExpectConditionText(resourcesCondition, succeeded)
+	a.Must(master.Get(t.Context(), client.ObjectKeyFromObject(hook), hook))
 	if w := hook.Webhooks[0]; !bytes.Equal(w.ClientConfig.CABundle, a.signer.Trust()) || strings.Contains(*w.ClientConfig.URL, namespace) {
 		t.Errorf("registered as %+v", w.ClientConfig)
 	}
 	version := hook.Generation
 	a.reconcileLater()
-	a.must(master.Get(t.Context(), client.ObjectKeyFromObject(hook), hook))
+	a.Must(master.Get(t.Context(), client.ObjectKeyFromObject(hook), hook))
 	if hook.Generation != version {
 		t.Errorf("written at rest: generation %d after %d", hook.Generation, version)
 	}
@@ -119,7 +119,7 @@ func TestPodIdentityWebhookIsRegistered(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry/image"}}},
 	}
-	a.must(master.Create(t.Context(), pod))
+	a.Must(master.Create(t.Context(), pod))
 
 	// The user of the webhook reads only ServiceAccounts.
 	webhook := a.client(a.as(names.PodIdentityWebhookUser))
@@ -127,7 +127,7 @@ func TestPodIdentityWebhookIsRegistered(t *testing.T) {
 		t.Error("the permissions of the webhook are wrong")
 	}
 
-	a.must(a.Admin().Delete(t.Context(), certificate))
+	a.Must(a.Admin().Delete(t.Context(), certificate))
 	a.reconcileLater()
 	if err := master.Get(t.Context(), client.ObjectKeyFromObject(hook), hook); !apierrors.IsNotFound(err) {
 		t.Errorf("without a certificate: %v", err)
@@ -147,12 +147,12 @@ func TestStorageIsSetUp(t *testing.T) {
 	if err := master.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); !apierrors.IsNotFound(err) {
 		t.Fatalf("without a role: %v", err)
 	}
-	a.update(func(hcp *hyperv1.HostedControlPlane) {
+	a.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.RolesRef.StorageARN = "arn:aws:iam::123456789012:role/storage"
 	})
 	a.reconcileLater()
-	a.expectCondition(resourcesCondition, succeeded)
-	a.must(master.Get(t.Context(), client.ObjectKeyFromObject(driver), driver))
+	a.ExpectConditionText(resourcesCondition, succeeded)
+	a.Must(master.Get(t.Context(), client.ObjectKeyFromObject(driver), driver))
 	before := a.versions(master)
 	a.reconcileLater()
 	for what, version := range a.versions(master) {
@@ -160,7 +160,7 @@ func TestStorageIsSetUp(t *testing.T) {
 			t.Errorf("%s was written at rest: %q, %q", what, before[what], version)
 		}
 	}
-	a.must(master.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "ebs-csi-node"}, &appsv1.DaemonSet{}))
+	a.Must(master.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "ebs-csi-node"}, &appsv1.DaemonSet{}))
 
 	// A claim of a user gets the default class.
 	claim := &corev1.PersistentVolumeClaim{
@@ -170,7 +170,7 @@ func TestStorageIsSetUp(t *testing.T) {
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		},
 	}
-	a.must(master.Create(t.Context(), claim))
+	a.Must(master.Create(t.Context(), claim))
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != "gp3" {
 		t.Errorf("the class of the claim is %v", claim.Spec.StorageClassName)
 	}

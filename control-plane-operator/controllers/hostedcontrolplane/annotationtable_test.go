@@ -50,10 +50,10 @@ func TestEachAnnotationOfALoadBalancerIsInTheTable(t *testing.T) {
 			hcp := controlPlane(access, api)
 			hcp.Annotations[hyperv1.TargetNodeLabelsAnnotation] = "role=ingress"
 			hcp.Annotations[hyperv1.LoadBalancerSubnetsAnnotation] = "subnet-1"
-			w := newTestEnv(t, hcp)
-			w.settle()
+			e := newFakeCloudController(t, hcp)
+			e.settle()
 			var services corev1.ServiceList
-			w.must(w.Admin().List(t.Context(), &services))
+			e.must(e.Admin().List(t.Context(), &services))
 			for _, svc := range services.Items {
 				if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 					continue

@@ -25,9 +25,9 @@ const allocatedPort = 30123
 
 // cloudController creates a load balancer for every LoadBalancer Service, and keeps the Service until the load balancer
 // is deleted. It also allocates node ports.
-func (w *testEnv) cloudController(ctx context.Context) error {
+func (e *fakeCloudController) cloudController(ctx context.Context) error {
 	list := &corev1.ServiceList{}
-	if err := w.Admin().List(ctx, list); err != nil {
+	if err := e.Admin().List(ctx, list); err != nil {
 		return err
 	}
 	for i := range list.Items {
@@ -35,14 +35,14 @@ func (w *testEnv) cloudController(ctx context.Context) error {
 		var err error
 		if svc.Spec.Type == corev1.ServiceTypeNodePort && svc.Spec.Ports[0].NodePort == 0 {
 			svc.Spec.Ports[0].NodePort = allocatedPort
-			if err := w.Admin().Update(ctx, svc); err != nil {
+			if err := e.Admin().Update(ctx, svc); err != nil {
 				return err
 			}
 		}
 		if svc.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.DeletionTimestamp.IsZero() {
-			err = w.balance(ctx, svc)
+			err = e.balance(ctx, svc)
 		} else {
-			err = w.release(ctx, svc)
+			err = e.release(ctx, svc)
 		}
 		if err != nil {
 			return fmt.Errorf("load balancer of Service %s: %w", svc.Name, err)
@@ -52,51 +52,51 @@ func (w *testEnv) cloudController(ctx context.Context) error {
 }
 
 // balance creates the load balancer and publishes its address.
-func (w *testEnv) balance(ctx context.Context, svc *corev1.Service) error {
+func (e *fakeCloudController) balance(ctx context.Context, svc *corev1.Service) error {
 	if controllerutil.AddFinalizer(svc, balancerFinalizer) {
-		if err := w.Admin().Update(ctx, svc); err != nil {
+		if err := e.Admin().Update(ctx, svc); err != nil {
 			return err
 		}
 	}
-	if w.slow[svc.Name] != "" {
+	if e.slow[svc.Name] != "" {
 		return nil
 	}
-	w.balancers[svc.Name] = roundsToGo
-	return w.tell(ctx, svc, corev1.LoadBalancerIngress{Hostname: "a-" + svc.Name + "-0123456789abcdef.elb.us-east-1.amazonaws.com"})
+	e.balancers[svc.Name] = roundsToGo
+	return e.tell(ctx, svc, corev1.LoadBalancerIngress{Hostname: "a-" + svc.Name + "-0123456789abcdef.elb.us-east-1.amazonaws.com"})
 }
 
 // release deletes the load balancer. It stops when the control plane is gone, because the operators that delete AWS
 // resources are gone then.
-func (w *testEnv) release(ctx context.Context, svc *corev1.Service) error {
-	err := w.Admin().Get(ctx, client.ObjectKeyFromObject(controlPlane("", hyperv1.Route)), &hyperv1.HostedControlPlane{})
+func (e *fakeCloudController) release(ctx context.Context, svc *corev1.Service) error {
+	err := e.Admin().Get(ctx, client.ObjectKeyFromObject(controlPlane("", hyperv1.Route)), &hyperv1.HostedControlPlane{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if w.balancers[svc.Name]--; w.balancers[svc.Name] > 0 {
+	if e.balancers[svc.Name]--; e.balancers[svc.Name] > 0 {
 		return nil
 	}
-	delete(w.balancers, svc.Name)
-	if err := w.tell(ctx, svc); err != nil {
+	delete(e.balancers, svc.Name)
+	if err := e.tell(ctx, svc); err != nil {
 		return err
 	}
 	if !controllerutil.RemoveFinalizer(svc, balancerFinalizer) {
 		return nil
 	}
-	return w.Admin().Update(ctx, svc)
+	return e.Admin().Update(ctx, svc)
 }
 
 // tell writes the address of the load balancer.
-func (w *testEnv) tell(ctx context.Context, svc *corev1.Service, at ...corev1.LoadBalancerIngress) error {
+func (e *fakeCloudController) tell(ctx context.Context, svc *corev1.Service, at ...corev1.LoadBalancerIngress) error {
 	same := func(a, b corev1.LoadBalancerIngress) bool { return a.Hostname == b.Hostname }
 	if slices.EqualFunc(at, svc.Status.LoadBalancer.Ingress, same) {
 		return nil
 	}
 	svc.Status.LoadBalancer.Ingress = at
-	return w.Admin().Status().Update(ctx, svc)
+	return e.Admin().Status().Update(ctx, svc)
 }
 
 // cloud returns the resources in AWS as text.
-func (w *testEnv) cloud() string { return fmt.Sprintln("load balancers:", w.balancers) }
+func (e *fakeCloudController) cloud() string { return fmt.Sprintln("load balancers:", e.balancers) }

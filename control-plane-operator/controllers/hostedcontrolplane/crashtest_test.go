@@ -10,19 +10,19 @@ import (
 
 func story(mode hyperv1.AWSEndpointAccessType) crashtest.Setup {
 	return func(t testing.TB) *crashtest.Scenario {
-		return newTestEnv(t, controlPlane(mode, hyperv1.Route)).story()
+		return newFakeCloudController(t, controlPlane(mode, hyperv1.Route)).story()
 	}
 }
 
-func (w *testEnv) story() *crashtest.Scenario {
+func (e *fakeCloudController) story() *crashtest.Scenario {
 	return &crashtest.Scenario{
-		Cluster:          w.Cluster,
-		Cloud:            w.cloud,
-		Start:            w.start,
-		OtherControllers: w.cloudController,
-		Advance:          w.clock.Step,
-		Ready:            w.ready,
-		Delete:           func(ctx context.Context) error { return w.Admin().Delete(ctx, controlPlane("", hyperv1.Route)) },
+		Cluster:          e.Cluster,
+		Cloud:            e.cloud,
+		Start:            e.start,
+		OtherControllers: e.cloudController,
+		Advance:          e.clock.Step,
+		Ready:            e.ready,
+		Delete:           func(ctx context.Context) error { return e.Admin().Delete(ctx, controlPlane("", hyperv1.Route)) },
 	}
 }
 

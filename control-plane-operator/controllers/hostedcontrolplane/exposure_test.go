@@ -89,10 +89,10 @@ func describe(obj client.Object) string {
 }
 
 // exposed returns the existing objects, sorted.
-func (w *testEnv) exposed() []string {
+func (e *fakeCloudController) exposed() []string {
 	services, routes := &corev1.ServiceList{}, &routev1.RouteList{}
-	w.must(w.Admin().List(w.t.Context(), services))
-	w.must(w.Admin().List(w.t.Context(), routes))
+	e.must(e.Admin().List(e.t.Context(), services))
+	e.must(e.Admin().List(e.t.Context(), routes))
 	var out []string
 	for i := range services.Items {
 		out = append(out, describe(&services.Items[i]))
@@ -135,29 +135,29 @@ func TestAccessModes(t *testing.T) {
 		for from := range modes {
 			for to := range modes {
 				t.Run(fmt.Sprintf("%s becomes %s, API by %s", from, to, api), func(t *testing.T) {
-					w := newTestEnv(t, controlPlane(from, api))
-					w.settle()
-					if d := cmp.Diff(slices.Sorted(slices.Values(modes[from][api])), w.exposed()); d != "" {
+					e := newFakeCloudController(t, controlPlane(from, api))
+					e.settle()
+					if d := cmp.Diff(slices.Sorted(slices.Values(modes[from][api])), e.exposed()); d != "" {
 						t.Errorf("%s (-want +got):\n%s", from, d)
 					}
-					w.nodesUse(path(from))
-					w.settle()
-					w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = to })
-					w.settle()
-					if d := cmp.Diff(becoming(from, to, api), w.exposed()); d != "" {
+					e.nodesUse(path(from))
+					e.settle()
+					e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = to })
+					e.settle()
+					if d := cmp.Diff(becoming(from, to, api), e.exposed()); d != "" {
 						t.Errorf("%s becomes %s, before nodes follow (-want +got):\n%s", from, to, d)
 					}
-					w.nodesUse(hyperv1.PublicAndPrivate)
-					w.settle()
-					if d := cmp.Diff(becoming(from, to, api), w.exposed()); path(from) != path(to) && d != "" {
+					e.nodesUse(hyperv1.PublicAndPrivate)
+					e.settle()
+					if d := cmp.Diff(becoming(from, to, api), e.exposed()); path(from) != path(to) && d != "" {
 						t.Errorf("%s becomes %s, while nodes follow (-want +got):\n%s", from, to, d)
 					}
-					w.nodesUse(path(to))
-					w.settle()
-					if d := cmp.Diff(slices.Sorted(slices.Values(modes[to][api])), w.exposed()); d != "" {
+					e.nodesUse(path(to))
+					e.settle()
+					if d := cmp.Diff(slices.Sorted(slices.Values(modes[to][api])), e.exposed()); d != "" {
 						t.Errorf("%s after %s (-want +got):\n%s", to, from, d)
 					}
-					if missing := w.ready(t.Context()); missing != "" {
+					if missing := e.ready(t.Context()); missing != "" {
 						t.Error(missing)
 					}
 				})
@@ -168,34 +168,34 @@ func TestAccessModes(t *testing.T) {
 
 // OpenShift runs a router: a load balancer of our own would be useless.
 func TestManagementClusterWithItsOwnRouter(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
-	w.servesRoutes = true
-	w.settle()
+	e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
+	e.servesRoutes = true
+	e.settle()
 	want := []string{
 		"Route konnectivity-server konnectivity.demo.example.com",
 		"Service konnectivity-server", "Service kube-apiserver: balanced internet-facing",
 	}
-	if d := cmp.Diff(want, w.exposed()); d != "" {
+	if d := cmp.Diff(want, e.exposed()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
 func TestLoadBalancerIsDeletedAfterItsEndpointService(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
-	w.settle()
+	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	e.settle()
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
-	w.Create(t, es)
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
-	w.nodesUse(hyperv1.Public)
-	w.settle()
-	if !slices.ContainsFunc(w.exposed(), func(s string) bool { return strings.Contains(s, names.PrivateRouter) }) {
-		t.Errorf("the private router went while it was offered: %v", w.exposed())
+	e.Create(t, es)
+	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
+	e.nodesUse(hyperv1.Public)
+	e.settle()
+	if !slices.ContainsFunc(e.exposed(), func(s string) bool { return strings.Contains(s, names.PrivateRouter) }) {
+		t.Errorf("the private router went while it was offered: %v", e.exposed())
 	}
-	if err := w.Admin().Delete(t.Context(), es); err != nil {
+	if err := e.Admin().Delete(t.Context(), es); err != nil {
 		t.Fatal(err)
 	}
-	w.settle()
-	if d := cmp.Diff(slices.Sorted(slices.Values(modes[hyperv1.Public][hyperv1.Route])), w.exposed()); d != "" {
+	e.settle()
+	if d := cmp.Diff(slices.Sorted(slices.Values(modes[hyperv1.Public][hyperv1.Route])), e.exposed()); d != "" {
 		t.Error(d)
 	}
 }
@@ -222,9 +222,9 @@ func TestAPIEndpoint(t *testing.T) {
 					}
 				}
 			}
-			w := newTestEnv(t, hcp)
-			w.settle()
-			if got := w.hcp(t.Context()).Status.ControlPlaneEndpoint; got != c.want {
+			e := newFakeCloudController(t, hcp)
+			e.settle()
+			if got := e.hcp(t.Context()).Status.ControlPlaneEndpoint; got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
@@ -235,11 +235,11 @@ func TestAnnotationsOfLoadBalancers(t *testing.T) {
 	hcp := controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route)
 	hcp.Annotations[hyperv1.TargetNodeLabelsAnnotation] = "role=ingress"
 	hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AllowedCIDRBlocks: []hyperv1.CIDRBlock{"203.0.113.0/24", "198.51.100.0/24", "203.0.113.0/24"}}
-	w := newTestEnv(t, hcp)
-	w.settle()
+	e := newFakeCloudController(t, hcp)
+	e.settle()
 	for name, ranges := range map[string][]string{"router": {"198.51.100.0/24", "203.0.113.0/24"}, "private-router": nil} {
 		svc := &corev1.Service{}
-		w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, svc))
+		e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, svc))
 		if got := svc.Annotations[loadbalancers.TargetNodeLabels]; got != "role=ingress" {
 			t.Errorf("%s: targets %q", name, got)
 		}
@@ -252,14 +252,14 @@ func TestAnnotationsOfLoadBalancers(t *testing.T) {
 func TestSettingsOfTheInstallation(t *testing.T) {
 	hcp := controlPlane(hyperv1.PublicAndPrivate, hyperv1.LoadBalancer)
 	hcp.Annotations[hyperv1.LoadBalancerSubnetsAnnotation] = "subnet-1,subnet-2"
-	w := newTestEnv(t, hcp)
-	w.loadBalancers = loadbalancers.Settings{Class: "service.k8s.aws/nlb", Annotations: map[string]string{
+	e := newFakeCloudController(t, hcp)
+	e.loadBalancers = loadbalancers.Settings{Class: "service.k8s.aws/nlb", Annotations: map[string]string{
 		loadbalancers.Type: "external", loadbalancers.Subnets: "subnet-3", loadbalancers.Attributes: "deletion_protection.enabled=true",
 		loadbalancers.CrossZone: "false", "example.com/team": "a",
 	}}
-	w.settle()
+	e.settle()
 	for name, scheme := range map[string]string{"kube-apiserver": "internet-facing", "kube-apiserver-private": "internal", "private-router": "internal"} {
-		svc := w.service(name)
+		svc := e.service(name)
 		if got := ptr.Deref(svc.Spec.LoadBalancerClass, ""); got != "service.k8s.aws/nlb" {
 			t.Errorf("%s has class %q", name, got)
 		}
@@ -272,7 +272,7 @@ func TestSettingsOfTheInstallation(t *testing.T) {
 			}
 		}
 	}
-	if svc := w.service("konnectivity-server"); svc.Spec.LoadBalancerClass != nil || svc.Annotations["example.com/team"] != "" {
+	if svc := e.service("konnectivity-server"); svc.Spec.LoadBalancerClass != nil || svc.Annotations["example.com/team"] != "" {
 		t.Errorf("a Service without a load balancer has class %v and annotations %v", svc.Spec.LoadBalancerClass, svc.Annotations)
 	}
 }
@@ -296,24 +296,24 @@ func TestExistingLoadBalancersKeepTheirController(t *testing.T) {
 		"a class of a webhook": {loadbalancers.Settings{}, after, "example.com/webhook", controller{"example.com/webhook", "nlb"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
-			w.loadBalancers = c.before
-			w.settle()
+			e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
+			e.loadBalancers = c.before
+			e.settle()
 			if c.webhook != "" {
-				svc := w.service("kube-apiserver")
+				svc := e.service("kube-apiserver")
 				svc.Spec.LoadBalancerClass = &c.webhook
-				w.must(w.Admin().Update(t.Context(), svc))
+				e.must(e.Admin().Update(t.Context(), svc))
 			}
-			w.loadBalancers = c.after
-			w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate })
-			w.settle()
-			if got := of(w.service("kube-apiserver")); got != c.want {
+			e.loadBalancers = c.after
+			e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate })
+			e.settle()
+			if got := of(e.service("kube-apiserver")); got != c.want {
 				t.Errorf("the existing Service has %+v, want %+v", got, c.want)
 			}
-			if got, want := w.service("kube-apiserver").Annotations["example.com/team"], c.after.Annotations["example.com/team"]; got != want {
+			if got, want := e.service("kube-apiserver").Annotations["example.com/team"], c.after.Annotations["example.com/team"]; got != want {
 				t.Errorf("the existing Service has annotation %q, want %q", got, want)
 			}
-			if got, want := ptr.Deref(w.service("private-router").Spec.LoadBalancerClass, ""), c.after.Class; got != want {
+			if got, want := ptr.Deref(e.service("private-router").Spec.LoadBalancerClass, ""), c.after.Class; got != want {
 				t.Errorf("the new Service has class %q, want %q", got, want)
 			}
 		})
@@ -322,11 +322,11 @@ func TestExistingLoadBalancersKeepTheirController(t *testing.T) {
 
 // The Routes of the management cluster's router have no address.
 func TestRoutesAreAdmitted(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route))
-	w.settle()
+	e := newFakeCloudController(t, controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route))
+	e.settle()
 	for name, host := range map[string]string{"kube-apiserver": "a-router-", "kube-apiserver-internal": "a-private-router-"} {
 		route := &routev1.Route{}
-		w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, route))
+		e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, route))
 		if len(route.Status.Ingress) != 1 || !strings.HasPrefix(route.Status.Ingress[0].RouterCanonicalHostname, host) {
 			t.Errorf("%s is admitted at %+v, want %s...", name, route.Status.Ingress, host)
 		}
@@ -335,61 +335,61 @@ func TestRoutesAreAdmitted(t *testing.T) {
 
 // A machine that was started meanwhile may use the path of the previous mode.
 func TestASecondChangeOfTheAccessModeKeepsThePathOfTheFirst(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.Route))
-	w.settle()
-	w.nodesUse(hyperv1.Public)
+	e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.Route))
+	e.settle()
+	e.nodesUse(hyperv1.Public)
 	set := func(mode hyperv1.AWSEndpointAccessType) {
 		t.Helper()
-		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
-		w.settle()
+		e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
+		e.settle()
 	}
 	set(hyperv1.Private)
 	set(hyperv1.Public)
-	if got := w.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
+	if got := e.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
 		t.Errorf("%s is served, although the machines were not checked", got)
 	}
-	w.nodesUse(hyperv1.PublicAndPrivate)
+	e.nodesUse(hyperv1.PublicAndPrivate)
 	set(hyperv1.PublicAndPrivate)
-	w.nodesUse(hyperv1.Public) // of a cluster with nodes that do not follow
+	e.nodesUse(hyperv1.Public) // of a cluster with nodes that do not follow
 	set(hyperv1.Private)
-	if got := w.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
+	if got := e.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
 		t.Errorf("%s is served, and nodes use the public address", got)
 	}
-	w.nodesUse(hyperv1.Private)
-	w.settle()
-	if d := cmp.Diff(slices.Sorted(slices.Values(modes[hyperv1.Private][hyperv1.Route])), w.exposed()); d != "" {
+	e.nodesUse(hyperv1.Private)
+	e.settle()
+	if d := cmp.Diff(slices.Sorted(slices.Values(modes[hyperv1.Private][hyperv1.Route])), e.exposed()); d != "" {
 		t.Errorf("after all nodes follow (-want +got):\n%s", d)
 	}
 }
 
 // Users keep the address that they have as long as it is served.
 func TestAPIEndpointWhileTheAccessModeChanges(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
-	w.settle()
+	e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.LoadBalancer))
+	e.settle()
 	const public, private = "a-kube-apiserver-0123456789abcdef.elb.us-east-1.amazonaws.com", "api.demo.hypershift.local"
 	expect := func(when, want string) {
 		t.Helper()
-		w.settle()
-		if got := w.hcp(t.Context()).Status.ControlPlaneEndpoint.Host; got != want {
+		e.settle()
+		if got := e.hcp(t.Context()).Status.ControlPlaneEndpoint.Host; got != want {
 			t.Errorf("%s: got %s, want %s", when, got, want)
 		}
 	}
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
 	expect("nodes use the public address", public)
-	w.nodesUse(hyperv1.Private)
+	e.nodesUse(hyperv1.Private)
 	expect("nodes use the endpoint", private)
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
+	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
 	expect("nodes use the endpoint, and the cluster becomes public", public)
 }
 
 func TestDeletionWhileTheAccessModeChanges(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.Route))
-	w.settle()
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
-	w.settle()
-	w.must(w.Admin().Delete(t.Context(), controlPlane("", hyperv1.Route)))
-	w.settle()
-	if left := w.exposed(); len(left) > 0 || len(w.balancers) > 0 {
-		t.Errorf("left: %v, %v", left, w.balancers)
+	e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.Route))
+	e.settle()
+	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	e.settle()
+	e.must(e.Admin().Delete(t.Context(), controlPlane("", hyperv1.Route)))
+	e.settle()
+	if left := e.exposed(); len(left) > 0 || len(e.balancers) > 0 {
+		t.Errorf("left: %v, %v", left, e.balancers)
 	}
 }

@@ -76,23 +76,23 @@ func TestPublishingStrategies(t *testing.T) {
 	for apiName, api := range apis {
 		for tunnelsName, tunnel := range tunnels {
 			t.Run("the API by "+apiName+", tunnels by "+tunnelsName, func(t *testing.T) {
-				w := newTestEnv(t, onNone(api.how, tunnel.how))
-				w.settle()
+				e := newFakeCloudController(t, onNone(api.how, tunnel.how))
+				e.settle()
 				want := slices.Concat(api.made, tunnel.made)
 				if api.how.Type == hyperv1.Route || tunnel.how.Type == hyperv1.Route {
 					want = append(want, "Service router: balanced internet-facing")
 				}
-				if d := cmp.Diff(slices.Sorted(slices.Values(want)), w.exposed()); d != "" {
+				if d := cmp.Diff(slices.Sorted(slices.Values(want)), e.exposed()); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
-				if missing := w.ready(t.Context()); missing != "" {
+				if missing := e.ready(t.Context()); missing != "" {
 					t.Error(missing)
 				}
-				hcp := w.hcp(t.Context())
+				hcp := e.hcp(t.Context())
 				if got := hcp.Status.ControlPlaneEndpoint; got != (hyperv1.APIEndpoint{Host: api.at.Name, Port: api.at.Port}) {
 					t.Errorf("the API is at %+v, want %+v", got, api.at)
 				}
-				if got, err := publishing.Konnectivity(t.Context(), w.Client(), hcp, hyperv1.Public); err != nil || got != tunnel.at {
+				if got, err := publishing.Konnectivity(t.Context(), e.Client(), hcp, hyperv1.Public); err != nil || got != tunnel.at {
 					t.Errorf("tunnels are at %+v (%v), want %+v", got, err, tunnel.at)
 				}
 			})
@@ -106,27 +106,27 @@ func TestTunnelsUseTheLoadBalancerOfTheAPIServer(t *testing.T) {
 	for name, host := range map[string]string{"": "a-kube-apiserver-0123456789abcdef.elb.us-east-1.amazonaws.com", "api.example.com": "api.example.com"} {
 		hcp := onNone(byBalancer(name), byRoute(""))
 		hcp.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AllowedCIDRBlocks: []hyperv1.CIDRBlock{"192.0.2.0/24"}}
-		w := newTestEnv(t, hcp)
-		w.settle()
+		e := newFakeCloudController(t, hcp)
+		e.settle()
 		balanced := "Service kube-apiserver: balanced internet-facing"
 		if name != "" {
 			balanced = "Service kube-apiserver: balanced for " + name + " internet-facing"
 		}
-		if d := cmp.Diff([]string{"Service konnectivity-server", balanced}, w.exposed()); d != "" {
+		if d := cmp.Diff([]string{"Service konnectivity-server", balanced}, e.exposed()); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
-		if missing := w.ready(t.Context()); missing != "" {
+		if missing := e.ready(t.Context()); missing != "" {
 			t.Error(missing)
 		}
-		hcp = w.hcp(t.Context())
+		hcp = e.hcp(t.Context())
 		if got := hcp.Status.ControlPlaneEndpoint; got != (hyperv1.APIEndpoint{Host: host, Port: 6443}) {
 			t.Errorf("the API is at %+v", got)
 		}
-		if got, err := publishing.Konnectivity(t.Context(), w.Client(), hcp, hyperv1.Public); err != nil || got != (target.Host{Name: host, Port: 8091}) {
+		if got, err := publishing.Konnectivity(t.Context(), e.Client(), hcp, hyperv1.Public); err != nil || got != (target.Host{Name: host, Port: 8091}) {
 			t.Errorf("tunnels are at %+v: %v", got, err)
 		}
 		svc := &corev1.Service{}
-		if err := w.Client().Get(t.Context(), client.ObjectKey{Namespace: hcp.Namespace, Name: "kube-apiserver"}, svc); err != nil {
+		if err := e.Client().Get(t.Context(), client.ObjectKey{Namespace: hcp.Namespace, Name: "kube-apiserver"}, svc); err != nil {
 			t.Fatal(err)
 		}
 		if len(svc.Spec.Ports) != 2 || !slices.Equal(svc.Spec.LoadBalancerSourceRanges, []string{"192.0.2.0/24"}) {
@@ -138,16 +138,16 @@ func TestTunnelsUseTheLoadBalancerOfTheAPIServer(t *testing.T) {
 // A node port may be in use or out of range: only the API server of the management cluster can check it.
 func TestNodePortInUseIsReported(t *testing.T) {
 	hcp := onNone(byNodePort("192.0.2.1", 31000), byNodePort("192.0.2.1", 31001))
-	w := newTestEnv(t, hcp)
-	taken := interceptor.NewClient(w.Client().(client.WithWatch), interceptor.Funcs{
+	e := newFakeCloudController(t, hcp)
+	taken := interceptor.NewClient(e.Client().(client.WithWatch), interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), "kube-apiserver", field.ErrorList{
 				field.Invalid(field.NewPath("spec", "ports").Index(0).Child("nodePort"), 31000, "provided port is already allocated"),
 			})
 		},
 	})
-	if _, err := New(Options{Client: taken, Status: controlplanestatus.New(taken, w.Admin()), Reader: w.Admin(), Scheme: scheme, Clock: w.clock}).ReconcileObject(t.Context(), w.hcp(t.Context())); err == nil {
+	if _, err := New(Options{Client: taken, Status: controlplanestatus.New(taken, e.Admin()), Reader: e.Admin(), Scheme: scheme, Clock: e.clock}).ReconcileObject(t.Context(), e.hcp(t.Context())); err == nil {
 		t.Error("it is not tried again")
 	}
-	w.wants("InfrastructureReady", metav1.ConditionUnknown, "WaitingFor", "Service clusters-demo/kube-apiserver", "31000: provided port is already allocated")
+	e.wants("InfrastructureReady", metav1.ConditionUnknown, "WaitingFor", "Service clusters-demo/kube-apiserver", "31000: provided port is already allocated")
 }

@@ -19,77 +19,77 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
 
-func (w *testEnv) wants(name string, status metav1.ConditionStatus, reason string, words ...string) {
-	w.t.Helper()
-	c := w.condition(w.t.Context(), name)
+func (e *fakeCloudController) wants(name string, status metav1.ConditionStatus, reason string, words ...string) {
+	e.t.Helper()
+	c := e.condition(e.t.Context(), name)
 	if c.Status != status || c.Reason != reason {
-		w.t.Errorf("%s is %s %s %q, want %s %s", name, c.Status, c.Reason, c.Message, status, reason)
+		e.t.Errorf("%s is %s %s %q, want %s %s", name, c.Status, c.Reason, c.Message, status, reason)
 	}
 	for _, word := range words {
 		if !strings.Contains(c.Message, word) {
-			w.t.Errorf("%s does not say %q: %q", name, word, c.Message)
+			e.t.Errorf("%s does not say %q: %q", name, word, c.Message)
 		}
 	}
 }
 
 func TestEventsOfPendingLoadBalancersAreReported(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
-	w.slow["private-router"] = "quota"
-	w.settle()
-	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "Service private-router is not provisioned")
+	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	e.slow["private-router"] = "quota"
+	e.settle()
+	e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "Service private-router is not provisioned")
 
 	svc := &corev1.Service{}
-	w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "private-router"}, svc))
+	e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "private-router"}, svc))
 	for i, id := range []string{"11111111-aaaa", "22222222-bbbb"} {
-		w.Create(t, &corev1.Event{
+		e.Create(t, &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: "e" + id},
 			InvolvedObject: corev1.ObjectReference{UID: svc.UID}, Type: corev1.EventTypeWarning,
-			LastTimestamp: metav1.NewTime(w.clock.Now().Add(1000 * 1e6 * 1 << i)),
+			LastTimestamp: metav1.NewTime(e.clock.Now().Add(1000 * 1e6 * 1 << i)),
 			Message:       "operation error ELB: CreateLoadBalancer, https response error StatusCode: 400, RequestID: " + id + ", TooManyLoadBalancers",
 		})
-		w.settle()
-		w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "TooManyLoadBalancers")
-		if m := w.condition(t.Context(), hyperv1.InfrastructureReady).Message; strings.Contains(m, id) {
+		e.settle()
+		e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "TooManyLoadBalancers")
+		if m := e.condition(t.Context(), hyperv1.InfrastructureReady).Message; strings.Contains(m, id) {
 			t.Errorf("the message changes with each try: %s", m)
 		}
 	}
-	w.slow = map[string]string{}
-	w.settle()
-	w.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.slow = map[string]string{}
+	e.settle()
+	e.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
 func TestAvailableWaitsForTheAPIServer(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route), crashtest.Converter("../../../config/crd"))
-	w.settle()
-	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, hyperv1.KubeAPIServerAvailable)
-	if !*w.hcp(t.Context()).Status.ExternalManagedControlPlane {
+	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route), crashtest.Converter("../../../config/crd"))
+	e.settle()
+	e.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, hyperv1.KubeAPIServerAvailable)
+	if !*e.hcp(t.Context()).Status.ExternalManagedControlPlane {
 		t.Error("Cluster API would look for Machines of the control plane")
 	}
 
-	w.report(metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
-	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
+	e.report(metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
+	e.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
 
-	w.report(metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	w.wants(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.report(metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.wants(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
 func TestServiceRoutesToAStartingAPIServer(t *testing.T) {
 	for policy, early := range map[hyperv1.AvailabilityPolicy]bool{hyperv1.SingleReplica: true, hyperv1.HighlyAvailable: false} {
-		w := newTestEnv(t, controlPlane(hyperv1.Public, hyperv1.Route), crashtest.Converter("../../../config/crd"))
-		w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControllerAvailabilityPolicy = policy })
+		e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.Route), crashtest.Converter("../../../config/crd"))
+		e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControllerAvailabilityPolicy = policy })
 		reached := func(want bool) {
 			t.Helper()
-			w.settle()
+			e.settle()
 			svc := &corev1.Service{}
-			w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.KubeAPIServer}, svc))
+			e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.KubeAPIServer}, svc))
 			if svc.Spec.PublishNotReadyAddresses != want {
 				t.Errorf("%s: pods that are not ready are reached: %v", policy, !want)
 			}
 		}
 		reached(early)
-		hcp := w.hcp(t.Context())
+		hcp := e.hcp(t.Context())
 		hcp.Status.Initialized = true
-		w.must(w.Admin().Status().Update(t.Context(), hcp))
+		e.must(e.Admin().Status().Update(t.Context(), hcp))
 		reached(false)
 	}
 }
@@ -109,14 +109,14 @@ func healthPart(hcp *hyperv1.HostedControlPlane) any {
 }
 
 // report writes the conditions of the other controller.
-func (w *testEnv) report(status metav1.ConditionStatus, reason, message string) {
-	w.t.Helper()
-	hcp := w.hcp(w.t.Context())
-	writer := w.health.Writer(hcp)
+func (e *fakeCloudController) report(status metav1.ConditionStatus, reason, message string) {
+	e.t.Helper()
+	hcp := e.hcp(e.t.Context())
+	writer := e.health.Writer(hcp)
 	for _, c := range checked {
-		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: c, Status: status, Reason: reason, Message: message}, w.clock.Now())
+		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: c, Status: status, Reason: reason, Message: message}, e.clock.Now())
 	}
-	w.must(writer.Write(w.t.Context()))
+	e.must(writer.Write(e.t.Context()))
 }
 
 func TestPredicateOfHostedControlPlanes(t *testing.T) {
@@ -164,10 +164,10 @@ func TestInvalidPublishingIsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hcp := controlPlane(hyperv1.Private, hyperv1.Route)
 			c.spoil(hcp)
-			w := newTestEnv(t, hcp)
-			w.settle()
-			w.wants(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionFalse, c.reason, c.word)
-			if got := w.exposed(); len(got) > 0 {
+			e := newFakeCloudController(t, hcp)
+			e.settle()
+			e.wants(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionFalse, c.reason, c.word)
+			if got := e.exposed(); len(got) > 0 {
 				t.Errorf("made all the same: %v", got)
 			}
 		})
@@ -175,86 +175,86 @@ func TestInvalidPublishingIsReported(t *testing.T) {
 }
 
 func TestLoadBalancerThatPrivateLinkCannotOfferIsReported(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
-	w.settle()
+	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	e.settle()
 	svc := &corev1.Service{}
-	w.must(w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "private-router"}, svc))
+	e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "private-router"}, svc))
 	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "classic-1234.us-east-1.elb.amazonaws.com"}}
-	w.must(w.Admin().Status().Update(t.Context(), svc))
-	w.must(w.start()(t.Context()))
-	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "PrivateLink", "classic-1234")
+	e.must(e.Admin().Status().Update(t.Context(), svc))
+	e.must(e.start()(t.Context()))
+	e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "PrivateLink", "classic-1234")
 }
 
 func TestPausedControlPlaneIsNotChanged(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
-	w.settle()
-	w.change(func(hcp *hyperv1.HostedControlPlane) {
+	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	e.settle()
+	e.change(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
 	})
-	before := w.exposed()
-	w.settle()
-	if diff := cmp.Diff(before, w.exposed()); diff != "" {
+	before := e.exposed()
+	e.settle()
+	if diff := cmp.Diff(before, e.exposed()); diff != "" {
 		t.Errorf("changed while paused (-before +after):\n%s", diff)
 	}
-	w.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionTrue, hyperv1.PausedReason, "pausedUntil")
-	w.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionTrue, hyperv1.PausedReason, "pausedUntil")
+	e.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.PausedUntil = nil })
-	w.settle()
-	w.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionFalse, hyperv1.NotPausedReason)
+	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.PausedUntil = nil })
+	e.settle()
+	e.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionFalse, hyperv1.NotPausedReason)
 }
 
 // AWS keeps a load balancer that is still offered.
 func TestDeletionWaitsForPrivateLinks(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
-	w.settle()
+	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	e.settle()
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "private-router", Finalizers: []string{hyperv1.ControlPlaneOperatorFinalizer}}}
-	w.Create(t, es)
-	w.must(w.Admin().Delete(t.Context(), w.hcp(t.Context())))
-	w.settle()
-	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "AWSEndpointService private-router")
-	if len(w.exposed()) == 0 {
+	e.Create(t, es)
+	e.must(e.Admin().Delete(t.Context(), e.hcp(t.Context())))
+	e.settle()
+	e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "AWSEndpointService private-router")
+	if len(e.exposed()) == 0 {
 		t.Error("the Services went before the offer")
 	}
-	w.must(w.Admin().Delete(t.Context(), es))
-	w.must(w.Admin().Get(t.Context(), client.ObjectKeyFromObject(es), es))
+	e.must(e.Admin().Delete(t.Context(), es))
+	e.must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(es), es))
 	es.Finalizers = nil
-	w.must(w.Admin().Update(t.Context(), es))
-	w.settle()
-	if got := w.exposed(); len(got) > 0 {
+	e.must(e.Admin().Update(t.Context(), es))
+	e.settle()
+	if got := e.exposed(); len(got) > 0 {
 		t.Errorf("left: %v", got)
 	}
-	if err := w.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "demo"}, &hyperv1.HostedControlPlane{}); client.IgnoreNotFound(err) != nil || err == nil {
+	if err := e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "demo"}, &hyperv1.HostedControlPlane{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the control plane is still there: %v", err)
 	}
 }
 
 // Without the control plane the reason of the delay could not be reported.
 func TestDeletionWaitsForLoadBalancers(t *testing.T) {
-	w := newTestEnv(t, controlPlane(hyperv1.Private, hyperv1.Route))
-	w.settle()
-	w.must(w.Admin().Delete(t.Context(), w.hcp(t.Context())))
-	pass := w.start()
+	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
+	e.settle()
+	e.must(e.Admin().Delete(t.Context(), e.hcp(t.Context())))
+	pass := e.start()
 	for range 3 {
-		w.must(pass(t.Context())) // the cloud controller does not run
+		e.must(pass(t.Context())) // the cloud controller does not run
 	}
-	w.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "load balancers")
+	e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "load balancers")
 }
 
 // The router of a private cluster recognizes the API server by its name in the local zone.
 func TestAPrivateAPIServerNeedsNoHostName(t *testing.T) {
 	hcp := controlPlane(hyperv1.Private, hyperv1.Route)
 	publish(hcp, hyperv1.APIServer, byRoute(""))
-	w := newTestEnv(t, hcp)
-	w.settle()
-	w.wants(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	got := w.exposed()
+	e := newFakeCloudController(t, hcp)
+	e.settle()
+	e.wants(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	got := e.exposed()
 	if !slices.Contains(got, "Route kube-apiserver-internal api.demo.hypershift.local: served internal") || slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "Route kube-apiserver-private") }) {
 		t.Errorf("it is published by %v", got)
 	}
 	list := &hyperv1.HostedControlPlaneList{}
-	w.must(w.Admin().List(t.Context(), list))
+	e.must(e.Admin().List(t.Context(), list))
 	if at := list.Items[0].Status.ControlPlaneEndpoint; at.Host != "api.demo.hypershift.local" || at.Port != 443 {
 		t.Errorf("clients use %+v", at)
 	}

@@ -41,7 +41,7 @@ var scheme = func() *runtime.Scheme {
 }()
 
 // testEnv is the environment of these tests: a management cluster with a cloud controller.
-type testEnv struct {
+type fakeCloudController struct {
 	*crashtest.Cluster
 	t     testing.TB
 	clock *clocktesting.FakeClock
@@ -60,9 +60,9 @@ type testEnv struct {
 
 // newTestEnv uses the schemas of the type converters: only scenarios in which other controllers write the same status need
 // one.
-func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *testEnv {
-	w := &testEnv{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
-	w.Cluster = crashtest.NewCluster(crashtest.Options{
+func newFakeCloudController(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...managedfields.TypeConverter) *fakeCloudController {
+	e := &fakeCloudController{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), slow: map[string]string{}, balancers: map[string]int{}}
+	e.Cluster = crashtest.NewCluster(crashtest.Options{
 		Scheme:     scheme,
 		Converters: converters,
 		Kinds:      []client.ObjectList{&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}, &hyperv1.AWSEndpointServiceList{}},
@@ -73,8 +73,8 @@ func newTestEnv(t testing.TB, hcp *hyperv1.HostedControlPlane, converters ...man
 			})
 		},
 	})
-	w.Create(t, hcp)
-	return w
+	e.Create(t, hcp)
+	return e
 }
 
 // controlPlane returns a control plane with the access mode that publishes its API by a load balancer or a Route.
@@ -106,15 +106,15 @@ func byRoute(host string) hyperv1.ServicePublishingStrategy {
 }
 
 // start restarts the controller and returns a function that reconciles all control planes.
-func (w *testEnv) start() func(context.Context) error {
-	status := controlplanestatus.New(w.Client(), w.Client())
-	w.health = status.Part(healthPart)
-	w.reconciler = New(Options{Client: w.Client(), Status: status, Reader: w.Admin(), Scheme: scheme, Clock: w.clock, ServesRoutes: w.servesRoutes, LoadBalancers: w.loadBalancers})
+func (e *fakeCloudController) start() func(context.Context) error {
+	status := controlplanestatus.New(e.Client(), e.Client())
+	e.health = status.Part(healthPart)
+	e.reconciler = New(Options{Client: e.Client(), Status: status, Reader: e.Admin(), Scheme: scheme, Clock: e.clock, ServesRoutes: e.servesRoutes, LoadBalancers: e.loadBalancers})
 	return func(ctx context.Context) error {
 		list := &hyperv1.HostedControlPlaneList{}
-		w.must(w.Admin().List(ctx, list))
+		e.must(e.Admin().List(ctx, list))
 		for i := range list.Items {
-			if err := w.RecordResult(w.reconciler.ReconcileObject(ctx, &list.Items[i])); err != nil {
+			if err := e.RecordResult(e.reconciler.ReconcileObject(ctx, &list.Items[i])); err != nil {
 				return err
 			}
 		}
@@ -122,66 +122,66 @@ func (w *testEnv) start() func(context.Context) error {
 	}
 }
 
-func (w *testEnv) settle() {
-	w.t.Helper()
-	if w.reconciler == nil {
-		w.start()
+func (e *fakeCloudController) settle() {
+	e.t.Helper()
+	if e.reconciler == nil {
+		e.start()
 	}
-	pass := w.start()
+	pass := e.start()
 	for range 6 {
-		w.must(pass(w.t.Context()))
-		w.must(w.cloudController(w.t.Context()))
-		w.must(w.CollectGarbage(w.t.Context()))
+		e.must(pass(e.t.Context()))
+		e.must(e.cloudController(e.t.Context()))
+		e.must(e.CollectGarbage(e.t.Context()))
 	}
 }
 
-func (w *testEnv) must(err error) {
-	w.t.Helper()
+func (e *fakeCloudController) must(err error) {
+	e.t.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 }
 
-func (w *testEnv) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
-	w.t.Helper()
+func (e *fakeCloudController) hcp(ctx context.Context) *hyperv1.HostedControlPlane {
+	e.t.Helper()
 	hcp := &hyperv1.HostedControlPlane{}
-	w.must(w.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
+	e.must(e.Admin().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
 	return hcp
 }
 
-func (w *testEnv) service(name string) *corev1.Service {
-	w.t.Helper()
+func (e *fakeCloudController) service(name string) *corev1.Service {
+	e.t.Helper()
 	svc := &corev1.Service{}
-	w.must(w.Admin().Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, svc))
+	e.must(e.Admin().Get(e.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, svc))
 	return svc
 }
 
-func (w *testEnv) change(how func(*hyperv1.HostedControlPlane)) {
-	w.t.Helper()
-	hcp := w.hcp(w.t.Context())
+func (e *fakeCloudController) change(how func(*hyperv1.HostedControlPlane)) {
+	e.t.Helper()
+	hcp := e.hcp(e.t.Context())
 	how(hcp)
 	hcp.Generation++ // the API server does this
-	w.must(w.Admin().Update(w.t.Context(), hcp))
+	e.must(e.Admin().Update(e.t.Context(), hcp))
 }
 
 // nodesUse records that all nodes use a path, or may use both.
-func (w *testEnv) nodesUse(path hyperv1.AWSEndpointAccessType) {
-	w.t.Helper()
-	hcp := w.hcp(w.t.Context())
+func (e *fakeCloudController) nodesUse(path hyperv1.AWSEndpointAccessType) {
+	e.t.Helper()
+	hcp := e.hcp(e.t.Context())
 	hcp.Status.NodeAccess = &hyperv1.NodeAccessRecord{ObservedGeneration: hcp.Generation, InUse: path, Tunnels: path}
-	w.must(w.Admin().Status().Update(w.t.Context(), hcp))
+	e.must(e.Admin().Status().Update(e.t.Context(), hcp))
 }
 
-func (w *testEnv) condition(ctx context.Context, name string) metav1.Condition {
-	w.t.Helper()
-	if c := meta.FindStatusCondition(w.hcp(ctx).Status.Conditions, name); c != nil {
+func (e *fakeCloudController) condition(ctx context.Context, name string) metav1.Condition {
+	e.t.Helper()
+	if c := meta.FindStatusCondition(e.hcp(ctx).Status.Conditions, name); c != nil {
 		return *c
 	}
 	return metav1.Condition{Type: name, Message: "is missing"}
 }
 
-func (w *testEnv) ready(ctx context.Context) string {
-	if c := w.condition(ctx, hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue {
+func (e *fakeCloudController) ready(ctx context.Context) string {
+	if c := e.condition(ctx, hyperv1.InfrastructureReady); c.Status != metav1.ConditionTrue {
 		return fmt.Sprintf("%+v", c)
 	}
 	return ""

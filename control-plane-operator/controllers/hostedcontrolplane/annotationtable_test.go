@@ -53,7 +53,7 @@ func TestEachAnnotationOfALoadBalancerIsInTheTable(t *testing.T) {
 			e := newFakeCloudController(t, hcp)
 			e.settle()
 			var services corev1.ServiceList
-			e.must(e.Admin().List(t.Context(), &services))
+			e.Must(e.Admin().List(t.Context(), &services))
 			for _, svc := range services.Items {
 				if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 					continue

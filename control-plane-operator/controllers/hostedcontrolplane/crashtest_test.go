@@ -1,7 +1,6 @@
 package hostedcontrolplane
 
 import (
-	"context"
 	"testing"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -15,15 +14,9 @@ func story(mode hyperv1.AWSEndpointAccessType) crashtest.Setup {
 }
 
 func (e *fakeCloudController) story() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster:          e.Cluster,
-		Cloud:            e.cloud,
-		Start:            e.start,
-		OtherControllers: e.cloudController,
-		Advance:          e.clock.Step,
-		Ready:            e.ready,
-		Delete:           func(ctx context.Context) error { return e.Admin().Delete(ctx, controlPlane("", hyperv1.Route)) },
-	}
+	s := e.Scenario(hyperv1.InfrastructureReady)
+	s.Cloud = e.cloud
+	return s
 }
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // modes is the table of access.go with its results, where only the control plane's router serves Routes.
@@ -91,8 +92,8 @@ func describe(obj client.Object) string {
 // exposed returns the existing objects, sorted.
 func (e *fakeCloudController) exposed() []string {
 	services, routes := &corev1.ServiceList{}, &routev1.RouteList{}
-	e.must(e.Admin().List(e.t.Context(), services))
-	e.must(e.Admin().List(e.t.Context(), routes))
+	e.Must(e.Admin().List(e.T.Context(), services))
+	e.Must(e.Admin().List(e.T.Context(), routes))
 	var out []string
 	for i := range services.Items {
 		out = append(out, describe(&services.Items[i]))
@@ -142,7 +143,7 @@ func TestAccessModes(t *testing.T) {
 					}
 					e.nodesUse(path(from))
 					e.settle()
-					e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = to })
+					e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = to })
 					e.settle()
 					if d := cmp.Diff(becoming(from, to, api), e.exposed()); d != "" {
 						t.Errorf("%s becomes %s, before nodes follow (-want +got):\n%s", from, to, d)
@@ -157,7 +158,7 @@ func TestAccessModes(t *testing.T) {
 					if d := cmp.Diff(slices.Sorted(slices.Values(modes[to][api])), e.exposed()); d != "" {
 						t.Errorf("%s after %s (-want +got):\n%s", to, from, d)
 					}
-					if missing := e.ready(t.Context()); missing != "" {
+					if missing := e.Ready(hyperv1.InfrastructureReady)(e.T.Context()); missing != "" {
 						t.Error(missing)
 					}
 				})
@@ -184,8 +185,8 @@ func TestLoadBalancerIsDeletedAfterItsEndpointService(t *testing.T) {
 	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	e.settle()
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}}
-	e.Create(t, es)
-	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
+	e.Create(es)
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
 	e.nodesUse(hyperv1.Public)
 	e.settle()
 	if !slices.ContainsFunc(e.exposed(), func(s string) bool { return strings.Contains(s, names.PrivateRouter) }) {
@@ -224,7 +225,7 @@ func TestAPIEndpoint(t *testing.T) {
 			}
 			e := newFakeCloudController(t, hcp)
 			e.settle()
-			if got := e.hcp(t.Context()).Status.ControlPlaneEndpoint; got != c.want {
+			if got := e.HCP().Status.ControlPlaneEndpoint; got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
@@ -238,8 +239,7 @@ func TestAnnotationsOfLoadBalancers(t *testing.T) {
 	e := newFakeCloudController(t, hcp)
 	e.settle()
 	for name, ranges := range map[string][]string{"router": {"198.51.100.0/24", "203.0.113.0/24"}, "private-router": nil} {
-		svc := &corev1.Service{}
-		e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, svc))
+		svc := testenv.Named(e.Env, name, &corev1.Service{})
 		if got := svc.Annotations[loadbalancers.TargetNodeLabels]; got != "role=ingress" {
 			t.Errorf("%s: targets %q", name, got)
 		}
@@ -302,10 +302,10 @@ func TestExistingLoadBalancersKeepTheirController(t *testing.T) {
 			if c.webhook != "" {
 				svc := e.service("kube-apiserver")
 				svc.Spec.LoadBalancerClass = &c.webhook
-				e.must(e.Admin().Update(t.Context(), svc))
+				e.Must(e.Admin().Update(t.Context(), svc))
 			}
 			e.loadBalancers = c.after
-			e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate })
+			e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate })
 			e.settle()
 			if got := of(e.service("kube-apiserver")); got != c.want {
 				t.Errorf("the existing Service has %+v, want %+v", got, c.want)
@@ -325,8 +325,7 @@ func TestRoutesAreAdmitted(t *testing.T) {
 	e := newFakeCloudController(t, controlPlane(hyperv1.PublicAndPrivate, hyperv1.Route))
 	e.settle()
 	for name, host := range map[string]string{"kube-apiserver": "a-router-", "kube-apiserver-internal": "a-private-router-"} {
-		route := &routev1.Route{}
-		e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, route))
+		route := testenv.Named(e.Env, name, &routev1.Route{})
 		if len(route.Status.Ingress) != 1 || !strings.HasPrefix(route.Status.Ingress[0].RouterCanonicalHostname, host) {
 			t.Errorf("%s is admitted at %+v, want %s...", name, route.Status.Ingress, host)
 		}
@@ -340,19 +339,19 @@ func TestASecondChangeOfTheAccessModeKeepsThePathOfTheFirst(t *testing.T) {
 	e.nodesUse(hyperv1.Public)
 	set := func(mode hyperv1.AWSEndpointAccessType) {
 		t.Helper()
-		e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
+		e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = mode })
 		e.settle()
 	}
 	set(hyperv1.Private)
 	set(hyperv1.Public)
-	if got := e.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
+	if got := e.HCP().Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
 		t.Errorf("%s is served, although the machines were not checked", got)
 	}
 	e.nodesUse(hyperv1.PublicAndPrivate)
 	set(hyperv1.PublicAndPrivate)
 	e.nodesUse(hyperv1.Public) // of a cluster with nodes that do not follow
 	set(hyperv1.Private)
-	if got := e.hcp(t.Context()).Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
+	if got := e.HCP().Status.ServedEndpointAccess; got != hyperv1.PublicAndPrivate {
 		t.Errorf("%s is served, and nodes use the public address", got)
 	}
 	e.nodesUse(hyperv1.Private)
@@ -370,24 +369,24 @@ func TestAPIEndpointWhileTheAccessModeChanges(t *testing.T) {
 	expect := func(when, want string) {
 		t.Helper()
 		e.settle()
-		if got := e.hcp(t.Context()).Status.ControlPlaneEndpoint.Host; got != want {
+		if got := e.HCP().Status.ControlPlaneEndpoint.Host; got != want {
 			t.Errorf("%s: got %s, want %s", when, got, want)
 		}
 	}
-	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
 	expect("nodes use the public address", public)
 	e.nodesUse(hyperv1.Private)
 	expect("nodes use the endpoint", private)
-	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public })
 	expect("nodes use the endpoint, and the cluster becomes public", public)
 }
 
 func TestDeletionWhileTheAccessModeChanges(t *testing.T) {
 	e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.Route))
 	e.settle()
-	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
 	e.settle()
-	e.must(e.Admin().Delete(t.Context(), controlPlane("", hyperv1.Route)))
+	e.Must(e.Admin().Delete(t.Context(), controlPlane("", hyperv1.Route)))
 	e.settle()
 	if left := e.exposed(); len(left) > 0 || len(e.balancers) > 0 {
 		t.Errorf("left: %v, %v", left, e.balancers)

@@ -85,10 +85,10 @@ func TestPublishingStrategies(t *testing.T) {
 				if d := cmp.Diff(slices.Sorted(slices.Values(want)), e.exposed()); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
-				if missing := e.ready(t.Context()); missing != "" {
+				if missing := e.Ready(hyperv1.InfrastructureReady)(e.T.Context()); missing != "" {
 					t.Error(missing)
 				}
-				hcp := e.hcp(t.Context())
+				hcp := e.HCP()
 				if got := hcp.Status.ControlPlaneEndpoint; got != (hyperv1.APIEndpoint{Host: api.at.Name, Port: api.at.Port}) {
 					t.Errorf("the API is at %+v, want %+v", got, api.at)
 				}
@@ -115,10 +115,10 @@ func TestTunnelsUseTheLoadBalancerOfTheAPIServer(t *testing.T) {
 		if d := cmp.Diff([]string{"Service konnectivity-server", balanced}, e.exposed()); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
-		if missing := e.ready(t.Context()); missing != "" {
+		if missing := e.Ready(hyperv1.InfrastructureReady)(e.T.Context()); missing != "" {
 			t.Error(missing)
 		}
-		hcp = e.hcp(t.Context())
+		hcp = e.HCP()
 		if got := hcp.Status.ControlPlaneEndpoint; got != (hyperv1.APIEndpoint{Host: host, Port: 6443}) {
 			t.Errorf("the API is at %+v", got)
 		}
@@ -146,8 +146,8 @@ func TestNodePortInUseIsReported(t *testing.T) {
 			})
 		},
 	})
-	if _, err := New(Options{Client: taken, Status: controlplanestatus.New(taken, e.Admin()), Reader: e.Admin(), Scheme: scheme, Clock: e.clock}).ReconcileObject(t.Context(), e.hcp(t.Context())); err == nil {
+	if _, err := New(Options{Client: taken, Status: controlplanestatus.New(taken, e.Admin()), Reader: e.Admin(), Scheme: scheme, Clock: e.Clock}).ReconcileObject(t.Context(), e.HCP()); err == nil {
 		t.Error("it is not tried again")
 	}
-	e.wants("InfrastructureReady", metav1.ConditionUnknown, "WaitingFor", "Service clusters-demo/kube-apiserver", "31000: provided port is already allocated")
+	e.ExpectCondition("InfrastructureReady", metav1.ConditionUnknown, "WaitingFor", "Service clusters-demo/kube-apiserver", "31000: provided port is already allocated")
 }

@@ -16,80 +16,65 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
-	"github.com/hosted-control-planes/hypershift/test/crashtest"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
-
-func (e *fakeCloudController) wants(name string, status metav1.ConditionStatus, reason string, words ...string) {
-	e.t.Helper()
-	c := e.condition(e.t.Context(), name)
-	if c.Status != status || c.Reason != reason {
-		e.t.Errorf("%s is %s %s %q, want %s %s", name, c.Status, c.Reason, c.Message, status, reason)
-	}
-	for _, word := range words {
-		if !strings.Contains(c.Message, word) {
-			e.t.Errorf("%s does not say %q: %q", name, word, c.Message)
-		}
-	}
-}
 
 func TestEventsOfPendingLoadBalancersAreReported(t *testing.T) {
 	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	e.slow["private-router"] = "quota"
 	e.settle()
-	e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "Service private-router is not provisioned")
+	e.ExpectCondition(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "Service private-router is not provisioned")
 
-	svc := &corev1.Service{}
-	e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "private-router"}, svc))
+	svc := testenv.Named(e.Env, "private-router", &corev1.Service{})
 	for i, id := range []string{"11111111-aaaa", "22222222-bbbb"} {
-		e.Create(t, &corev1.Event{
+		e.Create(&corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: "e" + id},
 			InvolvedObject: corev1.ObjectReference{UID: svc.UID}, Type: corev1.EventTypeWarning,
-			LastTimestamp: metav1.NewTime(e.clock.Now().Add(1000 * 1e6 * 1 << i)),
+			LastTimestamp: metav1.NewTime(e.Clock.Now().Add(1000 * 1e6 * 1 << i)),
 			Message:       "operation error ELB: CreateLoadBalancer, https response error StatusCode: 400, RequestID: " + id + ", TooManyLoadBalancers",
 		})
 		e.settle()
-		e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "TooManyLoadBalancers")
-		if m := e.condition(t.Context(), hyperv1.InfrastructureReady).Message; strings.Contains(m, id) {
+		e.ExpectCondition(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "TooManyLoadBalancers")
+		if m := e.Condition(hyperv1.InfrastructureReady).Message; strings.Contains(m, id) {
 			t.Errorf("the message changes with each try: %s", m)
 		}
 	}
 	e.slow = map[string]string{}
 	e.settle()
-	e.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.ExpectCondition(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
 func TestAvailableWaitsForTheAPIServer(t *testing.T) {
-	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route), crashtest.Converter("../../../config/crd"))
+	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route), testenv.WithSchemas("config/crd"))
 	e.settle()
-	e.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, hyperv1.KubeAPIServerAvailable)
-	if !*e.hcp(t.Context()).Status.ExternalManagedControlPlane {
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.StatusUnknownReason, hyperv1.KubeAPIServerAvailable)
+	if !*e.HCP().Status.ExternalManagedControlPlane {
 		t.Error("Cluster API would look for Machines of the control plane")
 	}
 
 	e.report(metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
-	e.wants(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, hyperv1.NotDeployedReason, "it has no Deployment")
 
 	e.report(metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
-	e.wants(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.ExpectCondition(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
 func TestServiceRoutesToAStartingAPIServer(t *testing.T) {
 	for policy, early := range map[hyperv1.AvailabilityPolicy]bool{hyperv1.SingleReplica: true, hyperv1.HighlyAvailable: false} {
-		e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.Route), crashtest.Converter("../../../config/crd"))
-		e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControllerAvailabilityPolicy = policy })
+		e := newFakeCloudController(t, controlPlane(hyperv1.Public, hyperv1.Route), testenv.WithSchemas("config/crd"))
+		e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ControllerAvailabilityPolicy = policy })
 		reached := func(want bool) {
 			t.Helper()
 			e.settle()
-			svc := &corev1.Service{}
-			e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: names.KubeAPIServer}, svc))
+			svc := testenv.Named(e.Env, names.KubeAPIServer, &corev1.Service{})
 			if svc.Spec.PublishNotReadyAddresses != want {
 				t.Errorf("%s: pods that are not ready are reached: %v", policy, !want)
 			}
 		}
 		reached(early)
-		hcp := e.hcp(t.Context())
+		hcp := e.HCP()
 		hcp.Status.Initialized = true
-		e.must(e.Admin().Status().Update(t.Context(), hcp))
+		e.Must(e.Admin().Status().Update(t.Context(), hcp))
 		reached(false)
 	}
 }
@@ -110,13 +95,13 @@ func healthPart(hcp *hyperv1.HostedControlPlane) any {
 
 // report writes the conditions of the other controller.
 func (e *fakeCloudController) report(status metav1.ConditionStatus, reason, message string) {
-	e.t.Helper()
-	hcp := e.hcp(e.t.Context())
+	e.T.Helper()
+	hcp := e.HCP()
 	writer := e.health.Writer(hcp)
 	for _, c := range checked {
-		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: c, Status: status, Reason: reason, Message: message}, e.clock.Now())
+		reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{Type: c, Status: status, Reason: reason, Message: message}, e.Clock.Now())
 	}
-	e.must(writer.Write(e.t.Context()))
+	e.Must(writer.Write(e.T.Context()))
 }
 
 func TestPredicateOfHostedControlPlanes(t *testing.T) {
@@ -166,7 +151,7 @@ func TestInvalidPublishingIsReported(t *testing.T) {
 			c.spoil(hcp)
 			e := newFakeCloudController(t, hcp)
 			e.settle()
-			e.wants(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionFalse, c.reason, c.word)
+			e.ExpectCondition(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionFalse, c.reason, c.word)
 			if got := e.exposed(); len(got) > 0 {
 				t.Errorf("made all the same: %v", got)
 			}
@@ -177,18 +162,17 @@ func TestInvalidPublishingIsReported(t *testing.T) {
 func TestLoadBalancerThatPrivateLinkCannotOfferIsReported(t *testing.T) {
 	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	e.settle()
-	svc := &corev1.Service{}
-	e.must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "private-router"}, svc))
+	svc := testenv.Named(e.Env, "private-router", &corev1.Service{})
 	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "classic-1234.us-east-1.elb.amazonaws.com"}}
-	e.must(e.Admin().Status().Update(t.Context(), svc))
-	e.must(e.start()(t.Context()))
-	e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "PrivateLink", "classic-1234")
+	e.Must(e.Admin().Status().Update(t.Context(), svc))
+	e.Must(e.start()(t.Context()))
+	e.ExpectCondition(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.WaitingOnInfrastructureReason, "PrivateLink", "classic-1234")
 }
 
 func TestPausedControlPlaneIsNotChanged(t *testing.T) {
 	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	e.settle()
-	e.change(func(hcp *hyperv1.HostedControlPlane) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
 	})
@@ -197,12 +181,12 @@ func TestPausedControlPlaneIsNotChanged(t *testing.T) {
 	if diff := cmp.Diff(before, e.exposed()); diff != "" {
 		t.Errorf("changed while paused (-before +after):\n%s", diff)
 	}
-	e.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionTrue, hyperv1.PausedReason, "pausedUntil")
-	e.wants(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.ExpectCondition(hyperv1.HostedControlPlanePaused, metav1.ConditionTrue, hyperv1.PausedReason, "pausedUntil")
+	e.ExpectCondition(hyperv1.InfrastructureReady, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 
-	e.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.PausedUntil = nil })
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.PausedUntil = nil })
 	e.settle()
-	e.wants(hyperv1.HostedControlPlanePaused, metav1.ConditionFalse, hyperv1.NotPausedReason)
+	e.ExpectCondition(hyperv1.HostedControlPlanePaused, metav1.ConditionFalse, hyperv1.NotPausedReason)
 }
 
 // AWS keeps a load balancer that is still offered.
@@ -210,17 +194,17 @@ func TestDeletionWaitsForPrivateLinks(t *testing.T) {
 	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	e.settle()
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "private-router", Finalizers: []string{hyperv1.ControlPlaneOperatorFinalizer}}}
-	e.Create(t, es)
-	e.must(e.Admin().Delete(t.Context(), e.hcp(t.Context())))
+	e.Create(es)
+	e.Must(e.Admin().Delete(t.Context(), e.HCP()))
 	e.settle()
-	e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "AWSEndpointService private-router")
+	e.ExpectCondition(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "AWSEndpointService private-router")
 	if len(e.exposed()) == 0 {
 		t.Error("the Services went before the offer")
 	}
-	e.must(e.Admin().Delete(t.Context(), es))
-	e.must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(es), es))
+	e.Must(e.Admin().Delete(t.Context(), es))
+	e.Must(e.Admin().Get(t.Context(), client.ObjectKeyFromObject(es), es))
 	es.Finalizers = nil
-	e.must(e.Admin().Update(t.Context(), es))
+	e.Must(e.Admin().Update(t.Context(), es))
 	e.settle()
 	if got := e.exposed(); len(got) > 0 {
 		t.Errorf("left: %v", got)
@@ -234,12 +218,12 @@ func TestDeletionWaitsForPrivateLinks(t *testing.T) {
 func TestDeletionWaitsForLoadBalancers(t *testing.T) {
 	e := newFakeCloudController(t, controlPlane(hyperv1.Private, hyperv1.Route))
 	e.settle()
-	e.must(e.Admin().Delete(t.Context(), e.hcp(t.Context())))
-	pass := e.start()
+	e.Must(e.Admin().Delete(t.Context(), e.HCP()))
+	e.Restart()
 	for range 3 {
-		e.must(pass(t.Context())) // the cloud controller does not run
+		e.Must(e.Try()) // the cloud controller does not run
 	}
-	e.wants(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "load balancers")
+	e.ExpectCondition(hyperv1.InfrastructureReady, metav1.ConditionFalse, hyperv1.DeletingReason, "load balancers")
 }
 
 // The router of a private cluster recognizes the API server by its name in the local zone.
@@ -248,13 +232,13 @@ func TestAPrivateAPIServerNeedsNoHostName(t *testing.T) {
 	publish(hcp, hyperv1.APIServer, byRoute(""))
 	e := newFakeCloudController(t, hcp)
 	e.settle()
-	e.wants(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+	e.ExpectCondition(hyperv1.ValidHostedControlPlaneConfiguration, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 	got := e.exposed()
 	if !slices.Contains(got, "Route kube-apiserver-internal api.demo.hypershift.local: served internal") || slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "Route kube-apiserver-private") }) {
 		t.Errorf("it is published by %v", got)
 	}
 	list := &hyperv1.HostedControlPlaneList{}
-	e.must(e.Admin().List(t.Context(), list))
+	e.Must(e.Admin().List(t.Context(), list))
 	if at := list.Items[0].Status.ControlPlaneEndpoint; at.Host != "api.demo.hypershift.local" || at.Port != 443 {
 		t.Errorf("clients use %+v", at)
 	}

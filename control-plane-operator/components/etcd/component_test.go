@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -74,6 +76,12 @@ func down(env *target.ControlPlane) {
 	env.Available = nil
 }
 
+// failing is a cluster that has been up. Its etcd is not available any more, and the status of the component is older than that.
+func failing(env *target.ControlPlane) {
+	up(env)
+	meta.SetStatusCondition(&env.HCP.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.EtcdDataMissingReason})
+}
+
 func TestFormedRecordsTheFirstStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		is   func(*target.ControlPlane)
@@ -85,6 +93,7 @@ func TestFormedRecordsTheFirstStart(t *testing.T) {
 		"its etcd is up for the first time":            {up, "false", true},
 		"its etcd is lost":                             {down, "true", true},
 		"what was lost is given up":                    {down, "false", false},
+		"what was lost a moment ago is given up":       {failing, "false", false},
 		"what was given up has begun again":            {up, "false", true},
 		"somebody deletes the ConfigMap while it runs": {up, "", true},
 		"somebody deletes the ConfigMap of a lost one": {down, "", true},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -14,12 +15,13 @@ import (
 
 // formed returns whether the cluster has been up before, so that a member without data has lost it. The ConfigMap holds
 // the value, because members read it there. A user who gives up the lost data sets it to "false", and it stays "false"
-// until etcd is available again. Deleting the ConfigMap does not give up data.
+// until etcd is available again. The status of the component may be older than the value: EtcdAvailable was False when the user read that the
+// data is lost. Deleting the ConfigMap does not give up data.
 func formed(env *target.ControlPlane) bool {
 	i := env.HCP.Status.Initialization
 	once := i != nil && ptr.Deref(i.ControlPlaneInitialized, false)
 	if env.ConfigMapData(configMap, formedKey) == "false" {
-		return once && slices.Contains(env.Available, names.Etcd)
+		return once && slices.Contains(env.Available, names.Etcd) && !meta.IsStatusConditionFalse(env.HCP.Status.Conditions, hyperv1.EtcdAvailable)
 	}
 	return once
 }

@@ -10,24 +10,25 @@ import (
 )
 
 func TestNothingIsKnownOfADeletedControlPlane(t *testing.T) {
-	w := newWorld(t)
-	w.change(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
-	w.Must(w.start()(t.Context()))
-	if n := len(w.reconciler.known); n != 1 {
+	e := newFakeIdentityProvider(t)
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private })
+	e.Restart()
+	e.Once()
+	if n := len(e.reconciler.known); n != 1 {
 		t.Fatalf("%d control planes are known, want 1", n)
 	}
-	hcp := w.hcp()
-	w.Must(w.Admin().Get(t.Context(), client.ObjectKeyFromObject(hcp), hcp))
-	first := w.reconciler.of(hcp)
+	hcp := e.HCP()
+	e.Get(hcp)
+	first := e.reconciler.of(hcp)
 	again := hcp.DeepCopy()
 	again.UID = "another"
-	if w.reconciler.of(again) == first {
+	if e.reconciler.of(again) == first {
 		t.Error("a control plane that was created again inherits what was known of the first one")
 	}
-	w.Must(w.Admin().Delete(t.Context(), hcp))
-	_, err := w.reconciler.controller().Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(hcp)})
-	w.Must(err)
-	if n := len(w.reconciler.known); n != 0 {
+	e.Delete(hcp)
+	_, err := e.reconciler.controller().Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(hcp)})
+	e.Must(err)
+	if n := len(e.reconciler.known); n != 0 {
 		t.Errorf("%d control planes are known after the last one was deleted", n)
 	}
 }

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go/middleware"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
@@ -21,14 +19,14 @@ import (
 
 const account = "system:serviceaccount:kube-system:control-plane-operator"
 
-func (w *world) takeRole(signer *tokensigner.Signer) func(ctx context.Context, region, issuerURL, roleARN, subject string) error {
+func (e *fakeIdentityProvider) takeRole(signer *tokensigner.Signer) func(ctx context.Context, region, issuerURL, roleARN, subject string) error {
 	return func(ctx context.Context, region, issuerURL, roleARN, subject string) error {
 		token, err := signer.Token(ctx, issuerURL, subject)
 		if err != nil {
 			return err
 		}
 		cfg, err := awsx.NewConfig(ctx, awsx.Options{
-			Region: region, Anonymous: true, Middleware: []func(*middleware.Stack) error{w.AWS.Install, fakeaws.NoBackoff, w.Calls.Middleware},
+			Region: region, Anonymous: true, Middleware: []func(*middleware.Stack) error{e.AWS.Install, fakeaws.NoBackoff, e.Calls.Middleware},
 		})
 		if err != nil {
 			return err
@@ -38,68 +36,54 @@ func (w *world) takeRole(signer *tokensigner.Signer) func(ctx context.Context, r
 }
 
 // trust replaces the role by a role that trusts these subjects.
-func (w *world) trust(subjects ...string) {
-	w.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: subjects}}})
+func (e *fakeIdentityProvider) trust(subjects ...string) {
+	e.theirs.AddRole(fakeaws.Role{Name: "demo-cpo", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: subjects}}})
 }
 
-func (w *world) wantsIsolation(status metav1.ConditionStatus, reason string, words ...string) {
-	w.T.Helper()
-	hcp := w.hcp()
-	w.Must(w.Admin().Get(w.T.Context(), client.ObjectKeyFromObject(hcp), hcp))
-	c := meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.AWSRolesIsolated)
-	if c == nil || c.Status != status || c.Reason != reason {
-		w.T.Fatalf("got %+v, want %s %s", c, status, reason)
-	}
-	for _, word := range words {
-		if !strings.Contains(c.Message, word) {
-			w.T.Errorf("the message does not contain %q: %q", word, c.Message)
-		}
-	}
-}
-
-func newRolesWorld(t testing.TB) *world {
-	w := newWorld(t)
-	w.asksRoles = true
-	return w
+func newFakeRoles(t testing.TB) *fakeIdentityProvider {
+	e := newFakeIdentityProvider(t)
+	e.asksRoles = true
+	e.Restart()
+	return e
 }
 
 // A cluster with a role that names the service account works, and the condition names the remedy; the change of the trust policy in two
 // stages is followed.
 func TestATrustPolicyChangesFromTheServiceAccountToTheSubject(t *testing.T) {
-	w := newRolesWorld(t)
-	w.trust(account)
-	pass := w.start()
-	w.Must(pass(t.Context()))
-	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
-	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason, "controlPlaneOperatorARN", w.role, "add the subject "+names.ControlPlaneOperatorSubject, "remove "+account)
+	e := newFakeRoles(t)
+	e.trust(account)
+	e.Restart()
+	e.Once()
+	e.ExpectCondition(hyperv1.ValidAWSIdentityProvider, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason, "controlPlaneOperatorARN", e.role, "add the subject "+names.ControlPlaneOperatorSubject, "remove "+account)
 
-	w.trust(account, names.ControlPlaneOperatorSubject)
-	w.Clock.Step(awsx.ExposedRolesTTL)
-	w.Must(pass(t.Context()))
-	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
-	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason, "remove the subject "+account)
+	e.trust(account, names.ControlPlaneOperatorSubject)
+	e.Clock.Step(awsx.ExposedRolesTTL)
+	e.Once()
+	e.ExpectCondition(hyperv1.ValidAWSIdentityProvider, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason, "remove the subject "+account)
 
-	w.trust(names.ControlPlaneOperatorSubject)
-	w.Clock.Step(awsx.ExposedRolesTTL)
-	w.Must(pass(t.Context()))
-	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
-	w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.trust(names.ControlPlaneOperatorSubject)
+	e.Clock.Step(awsx.ExposedRolesTTL)
+	e.Once()
+	e.ExpectCondition(hyperv1.ValidAWSIdentityProvider, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
 func TestASessionGoesOnWhenTheTrustPolicyChangesAtOnce(t *testing.T) {
-	w := newRolesWorld(t)
-	w.trust(account)
-	w.start()
-	s, err := w.sessions.For(t.Context(), w.target())
-	w.Must(err)
-	w.Must(s.Check(t.Context()))
-	w.trust(names.ControlPlaneOperatorSubject)
-	w.theirs.ExpireCredentials("demo-cpo")
-	w.start() // a new process has no credentials yet
-	s, err = w.sessions.For(t.Context(), w.target())
-	w.Must(err)
-	w.Must(s.Check(t.Context()))
-	last, heard := w.sessions.Last(w.target())
+	e := newFakeRoles(t)
+	e.trust(account)
+	e.Restart()
+	s, err := e.sessions.For(t.Context(), e.target())
+	e.Must(err)
+	e.Must(s.Check(t.Context()))
+	e.trust(names.ControlPlaneOperatorSubject)
+	e.theirs.ExpireCredentials("demo-cpo")
+	e.Restart() // a new process has no credentials yet
+	s, err = e.sessions.For(t.Context(), e.target())
+	e.Must(err)
+	e.Must(s.Check(t.Context()))
+	last, heard := e.sessions.Last(e.target())
 	if !heard || last.Err != nil {
 		t.Errorf("the last outcome is %v", last.Err)
 	}
@@ -107,29 +91,29 @@ func TestASessionGoesOnWhenTheTrustPolicyChangesAtOnce(t *testing.T) {
 
 // The denial of the first of two subjects is no outcome: the condition would turn False for a moment.
 func TestADenialThatIsFollowedByAnotherAttemptIsNotReported(t *testing.T) {
-	w := newWorld(t)
-	w.trust(account)
-	w.start()
-	s, err := w.sessions.For(t.Context(), w.target())
-	w.Must(err)
+	e := newFakeIdentityProvider(t)
+	e.trust(account)
+	e.Restart()
+	s, err := e.sessions.For(t.Context(), e.target())
+	e.Must(err)
 	// The second exchange has no answer: all that is known is the denial of the first.
-	w.AWS.Fault(fakeaws.Fault{Service: fakeaws.STS, Kind: fakeaws.Reset, Times: fakeaws.Forever, Nth: 2})
+	e.AWS.Fault(fakeaws.Fault{Service: fakeaws.STS, Kind: fakeaws.Reset, Times: fakeaws.Forever, Nth: 2})
 	if err := s.Check(t.Context()); err == nil {
 		t.Fatal("a session without credentials answered")
 	}
-	if last, heard := w.sessions.Last(w.target()); heard && awsx.IsIdentity(last.Err) {
+	if last, heard := e.sessions.Last(e.target()); heard && awsx.IsIdentity(last.Err) {
 		t.Errorf("the last outcome is %v", last.Err)
 	}
 }
 
 func TestRolesAreCheckedRarely(t *testing.T) {
-	w := newRolesWorld(t)
-	w.trust(names.ControlPlaneOperatorSubject)
-	pass := w.start()
-	w.Must(pass(t.Context()))
-	w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e := newFakeRoles(t)
+	e.trust(names.ControlPlaneOperatorSubject)
+	e.Restart()
+	e.Once()
+	e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	exchanges := func() (n int) {
-		for _, call := range w.AWS.Calls() {
+		for _, call := range e.AWS.Calls() {
 			if call.Operation == "AssumeRoleWithWebIdentity" {
 				n++
 			}
@@ -138,23 +122,23 @@ func TestRolesAreCheckedRarely(t *testing.T) {
 	}
 	first := exchanges()
 	for range 11 {
-		w.Clock.Step(awsx.IsolatedRolesTTL / 12)
-		w.Must(pass(t.Context()))
+		e.Clock.Step(awsx.IsolatedRolesTTL / 12)
+		e.Once()
 	}
 	// The credentials of the session end by the real clock, so no other exchange is due.
 	if n := exchanges() - first; n != 0 {
 		t.Errorf("%d more exchanges in 11 hours", n)
 	}
-	w.Clock.Step(awsx.IsolatedRolesTTL / 12)
-	w.Must(pass(t.Context()))
+	e.Clock.Step(awsx.IsolatedRolesTTL / 12)
+	e.Once()
 	if n := exchanges() - first; n != 1 {
 		t.Errorf("%d more exchanges after 12 hours, want one for the one role", n)
 	}
 }
 
 // refused counts the attempts to take a role that STS has refused.
-func (w *world) refused() (n int) {
-	for _, call := range w.AWS.Calls() {
+func (e *fakeIdentityProvider) refused() (n int) {
+	for _, call := range e.AWS.Calls() {
 		if call.Operation == "AssumeRoleWithWebIdentity" && call.Failed == "AccessDenied" {
 			n++
 		}
@@ -164,75 +148,80 @@ func (w *world) refused() (n int) {
 
 func TestANewProcessChecksRolesOnlyForAReason(t *testing.T) {
 	for name, tc := range map[string]struct {
-		between func(*world)
+		between func(*fakeIdentityProvider)
 		want    int
 	}{
-		"nothing has changed": {func(w *world) { w.Clock.Step(awsx.IsolatedRolesTTL / 2) }, 0},
-		"a role has another ARN": {func(w *world) {
-			other := w.theirs.AddRole(fakeaws.Role{Name: "other", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}}}})
-			w.change(func(hcp *hyperv1.HostedControlPlane) {
+		"nothing has changed": {func(e *fakeIdentityProvider) { e.Clock.Step(awsx.IsolatedRolesTTL / 2) }, 0},
+		"a role has another ARN": {func(e *fakeIdentityProvider) {
+			other := e.theirs.AddRole(fakeaws.Role{Name: "other", Trusts: []fakeaws.Trust{{Issuer: issuer, Subjects: []string{names.ControlPlaneOperatorSubject}}}})
+			e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 				hcp.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN = hyperv1.RoleARN(other)
 			})
 		}, 1},
-		"there is one role more": {func(w *world) {
-			w.change(func(hcp *hyperv1.HostedControlPlane) {
-				hcp.Spec.Platform.AWS.RolesRef.NodePoolManagementARN = hyperv1.RoleARN(w.role)
+		"there is one role more": {func(e *fakeIdentityProvider) {
+			e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
+				hcp.Spec.Platform.AWS.RolesRef.NodePoolManagementARN = hyperv1.RoleARN(e.role)
 			})
 		}, 2},
-		"the check is old":                      {func(w *world) { w.Clock.Step(awsx.IsolatedRolesTTL) }, 1},
-		"the check seems to be from the future": {func(w *world) { w.Clock.Step(-time.Hour) }, 1},
+		"the check is old":                      {func(e *fakeIdentityProvider) { e.Clock.Step(awsx.IsolatedRolesTTL) }, 1},
+		"the check seems to be from the future": {func(e *fakeIdentityProvider) { e.Clock.Step(-time.Hour) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newRolesWorld(t)
-			w.trust(names.ControlPlaneOperatorSubject)
-			w.Must(w.start()(t.Context()))
-			if n := w.refused(); n != 1 {
+			e := newFakeRoles(t)
+			e.trust(names.ControlPlaneOperatorSubject)
+			e.Restart()
+			e.Once()
+			if n := e.refused(); n != 1 {
 				t.Fatalf("the first check had %d refusals", n)
 			}
-			tc.between(w)
-			w.Must(w.start()(t.Context()))
-			if n := w.refused() - 1; n != tc.want {
+			tc.between(e)
+			e.Restart()
+			e.Once()
+			if n := e.refused() - 1; n != tc.want {
 				t.Errorf("%d refusals in the new process, want %d", n, tc.want)
 			}
-			w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+			e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 		})
 	}
 }
 
 // The next process checks a finding of the former one at once: it may be repaired.
 func TestAFindingIsNotRecorded(t *testing.T) {
-	w := newRolesWorld(t)
-	w.trust(names.ControlPlaneOperatorSubject)
-	pass := w.start()
-	w.Must(pass(t.Context()))
-	w.trust(account, names.ControlPlaneOperatorSubject)
-	w.Clock.Step(awsx.IsolatedRolesTTL)
-	w.Must(pass(t.Context()))
-	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
-	w.Must(w.start()(t.Context()))
-	w.wantsIsolation(metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
-	w.trust(names.ControlPlaneOperatorSubject)
-	w.Must(w.start()(t.Context()))
-	w.wantsIsolation(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e := newFakeRoles(t)
+	e.trust(names.ControlPlaneOperatorSubject)
+	e.Restart()
+	e.Once()
+	e.trust(account, names.ControlPlaneOperatorSubject)
+	e.Clock.Step(awsx.IsolatedRolesTTL)
+	e.Once()
+	e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
+	e.Restart()
+	e.Once()
+	e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionFalse, hyperv1.ServiceAccountTrustedReason)
+	e.trust(names.ControlPlaneOperatorSubject)
+	e.Restart()
+	e.Once()
+	e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
 func TestAnUnansweredQuestionAboutARoleIsUnknown(t *testing.T) {
-	w := newRolesWorld(t)
-	w.trust(names.ControlPlaneOperatorSubject)
-	other := w.theirs.AddRole(fakeaws.Role{Name: "nodes", Trusts: []fakeaws.Trust{{Issuer: issuer}}})
-	w.change(func(hcp *hyperv1.HostedControlPlane) {
+	e := newFakeRoles(t)
+	e.trust(names.ControlPlaneOperatorSubject)
+	other := e.theirs.AddRole(fakeaws.Role{Name: "nodes", Trusts: []fakeaws.Trust{{Issuer: issuer}}})
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.RolesRef.NodePoolManagementARN = hyperv1.RoleARN(strings.Replace(other, customer, "999999999999", 1))
 	})
-	w.Must(w.start()(t.Context()))
-	w.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
-	w.wantsIsolation(metav1.ConditionUnknown, hyperv1.InvalidIdentityProviderReason, "999999999999")
+	e.Restart()
+	e.Once()
+	e.ExpectCondition(hyperv1.ValidAWSIdentityProvider, metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.ExpectCondition(hyperv1.AWSRolesIsolated, metav1.ConditionUnknown, hyperv1.InvalidIdentityProviderReason, "999999999999")
 }
 
 func TestTrialWithRoles(t *testing.T) {
 	begin := func(t testing.TB) *crashtest.Scenario {
-		w := newRolesWorld(t)
-		w.trust(account)
-		return w.story()
+		e := newFakeRoles(t)
+		e.trust(account)
+		return e.story()
 	}
 	t.Run("crash", func(t *testing.T) { crashtest.CrashConsistency(t, begin) })
 	t.Run("vanish", func(t *testing.T) { crashtest.NoLeaks(t, begin) })

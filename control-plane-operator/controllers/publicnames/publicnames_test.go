@@ -29,21 +29,25 @@ const (
 
 var scheme = testenv.Scheme(routev1.Install)
 
-// testEnv is a management cluster with DNS.
-type testEnv struct {
+// fakeDNS is a management cluster with DNS.
+type fakeDNS struct {
 	*testenv.Env
 	mu      sync.Mutex
 	dns     map[string]any // addresses as text, or an error; other names do not exist
 	lookups int
 }
 
-func newTestEnv(t testing.TB, objects ...client.Object) *testEnv {
-	e := &testEnv{dns: map[string]any{}, Env: testenv.New(t, testenv.WithScheme(scheme), testenv.WithKinds(&hyperv1.HostedControlPlaneList{}, &corev1.ServiceList{}, &routev1.RouteList{}), testenv.WithStatus(&hyperv1.HostedControlPlane{}))}
-	e.Create(append(objects, &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo"}})...)
+func newFakeDNS(t testing.TB, objects ...client.Object) *fakeDNS {
+	e := &fakeDNS{dns: map[string]any{}, Env: testenv.New(t, testenv.WithScheme(scheme),
+		testenv.WithObjects(objects...),
+		testenv.For(&hyperv1.HostedControlPlane{ObjectMeta: testenv.In(namespace, "demo")}, &hyperv1.HostedControlPlaneList{}),
+		testenv.WithKinds(&corev1.ServiceList{}, &routev1.RouteList{}),
+	)}
+	e.Start = e.start
 	return e
 }
 
-func (e *testEnv) lookup(_ context.Context, host string) ([]netip.Addr, error) {
+func (e *fakeDNS) lookup(_ context.Context, host string) ([]netip.Addr, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lookups++
@@ -60,43 +64,18 @@ func (e *testEnv) lookup(_ context.Context, host string) ([]netip.Addr, error) {
 	return nil, &net.DNSError{Err: "no such host", Name: host, Server: fmt.Sprintf("10.0.0.%d:53", e.lookups), IsNotFound: true}
 }
 
-// start restarts the controller and returns a function that reconciles once.
-func (e *testEnv) start() func() {
+func (e *fakeDNS) start() testenv.Pass {
 	r := New(Options{Client: e.Client(), Status: controlplanestatus.New(e.Client(), e.Client()), Clock: e.Clock, Lookup: e.lookup})
-	return func() {
-		e.T.Helper()
-		_, err := r.ReconcileObject(e.T.Context(), e.hcp())
-		e.Must(err)
-	}
+	return testenv.PassOver(e.Env, &hyperv1.HostedControlPlaneList{}, r.ReconcileObject)
 }
 
-// settle reconciles until records have had their time.
-func (e *testEnv) settle() {
+// settle starts a process and reconciles until records have had their time.
+func (e *fakeDNS) settle() {
 	e.T.Helper()
-	pass := e.start()
-	pass()
+	e.Restart()
+	e.Once()
 	e.Clock.Step(registration)
-	pass()
-}
-
-func (e *testEnv) hcp() *hyperv1.HostedControlPlane {
-	e.T.Helper()
-	hcp := &hyperv1.HostedControlPlane{}
-	e.Must(e.Admin().Get(e.T.Context(), client.ObjectKey{Namespace: namespace, Name: "demo"}, hcp))
-	return hcp
-}
-
-func (e *testEnv) wants(status metav1.ConditionStatus, reason string, words ...string) {
-	e.T.Helper()
-	c := meta.FindStatusCondition(e.hcp().Status.Conditions, hyperv1.ExternalDNSReachable)
-	if c == nil || c.Status != status || c.Reason != reason {
-		e.T.Fatalf("the condition is %+v, want %s %s", c, status, reason)
-	}
-	for _, word := range words {
-		if !strings.Contains(c.Message, word) {
-			e.T.Errorf("the message %q lacks %q", c.Message, word)
-		}
-	}
+	e.Once()
 }
 
 func published(name, host, at string) *corev1.Service {
@@ -190,51 +169,52 @@ func TestCondition(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newTestEnv(t, c.objects...)
+			e := newFakeDNS(t, c.objects...)
 			e.dns = c.dns
 			e.settle()
-			e.wants(c.status, c.reason, c.words...)
+			e.ExpectCondition(hyperv1.ExternalDNSReachable, c.status, c.reason, c.words...)
 		})
 	}
 }
 
 // A resolver remembers for minutes that a name does not exist.
 func TestNewNamesAreNotLookedUpAtOnce(t *testing.T) {
-	e := newTestEnv(t, published("kube-apiserver", host, balancer))
-	pass := e.start()
-	pass()
+	e := newFakeDNS(t, published("kube-apiserver", host, balancer))
+	e.Restart()
+	e.Once()
 	e.Clock.Step(registration - time.Second)
-	pass()
-	e.wants(metav1.ConditionUnknown, hyperv1.WaitingForReason, host)
+	e.Once()
+	e.ExpectCondition(hyperv1.ExternalDNSReachable, metav1.ConditionUnknown, hyperv1.WaitingForReason, host)
 	if e.lookups != 0 {
 		t.Errorf("there were %d lookups", e.lookups)
 	}
 	e.dns = map[string]any{host: "192.0.2.1", balancer: "192.0.2.1"}
 	e.Clock.Step(time.Second)
-	pass()
-	e.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.Once()
+	e.ExpectCondition(hyperv1.ExternalDNSReachable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 }
 
 func TestTrueConditionStaysWithoutAnAnswer(t *testing.T) {
-	e := newTestEnv(t, published("kube-apiserver", host, balancer))
+	e := newFakeDNS(t, published("kube-apiserver", host, balancer))
 	e.dns = map[string]any{host: "192.0.2.1", balancer: "192.0.2.1"}
 	e.settle()
-	e.start()() // a new process
-	e.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.Restart() // a new process
+	e.Once()
+	e.ExpectCondition(hyperv1.ExternalDNSReachable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	e.dns[host] = &net.DNSError{Err: "server misbehaving", Name: host}
 	e.settle()
-	e.wants(metav1.ConditionTrue, hyperv1.AsExpectedReason)
+	e.ExpectCondition(hyperv1.ExternalDNSReachable, metav1.ConditionTrue, hyperv1.AsExpectedReason)
 	e.dns[host] = "203.0.113.9"
 	e.settle()
-	e.wants(metav1.ConditionFalse, hyperv1.ExternalDNSHostNotReachableReason)
+	e.ExpectCondition(hyperv1.ExternalDNSReachable, metav1.ConditionFalse, hyperv1.ExternalDNSHostNotReachableReason)
 }
 
 // The message would otherwise change with each attempt, and so would the status.
 func TestMessageIsStable(t *testing.T) {
-	e := newTestEnv(t, published("kube-apiserver", host, balancer))
+	e := newFakeDNS(t, published("kube-apiserver", host, balancer))
 	message := func() string {
 		e.settle()
-		return meta.FindStatusCondition(e.hcp().Status.Conditions, hyperv1.ExternalDNSReachable).Message
+		return meta.FindStatusCondition(e.HCP().Status.Conditions, hyperv1.ExternalDNSReachable).Message
 	}
 	if before, after := message(), message(); before != after {
 		t.Errorf("the message %q became %q", before, after)

@@ -1,12 +1,9 @@
 package workersecuritygroup
 
 import (
-	"context"
 	"regexp"
 	"testing"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -16,32 +13,21 @@ import (
 // generated matches values that AWS generates: two runs do not share them.
 var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
 
-func (w *testEnv) scenario() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster: w.Cluster,
-		Cloud:   w.AWS.Snapshot,
-		Start:   w.start,
-		Advance: w.Clock.Step,
-		Mask:    func(text string) string { return generated.ReplaceAllString(text, "sg-generated") },
-		Ready: func(ctx context.Context) string {
-			if hcp := w.hcp(ctx); hcp != nil && !meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.AWSDefaultSecurityGroupCreated) {
-				return w.conditionLine(hyperv1.AWSDefaultSecurityGroupCreated)
-			}
-			return ""
-		},
-		Delete: w.delete,
-	}
+func (e *customerAccount) scenario() *crashtest.Scenario {
+	s := e.Scenario(hyperv1.AWSDefaultSecurityGroupCreated)
+	s.Mask = func(text string) string { return generated.ReplaceAllString(text, "sg-generated") }
+	return s
 }
 
-func quickAWS(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
+func quickAWS(t testing.TB) *crashtest.Scenario { return newCustomerAccount(t).scenario() }
 
 // slowAWS lists new resources only after a while.
 func slowAWS(t testing.TB) *crashtest.Scenario {
-	w := newTestEnv(t)
+	e := newCustomerAccount(t)
 	d := fakeaws.UsualDelays
 	d.Listed = 25 * time.Second
-	w.AWS.SetDelays(d)
-	return w.scenario()
+	e.AWS.SetDelays(d)
+	return e.scenario()
 }
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {
@@ -66,11 +52,11 @@ func TestCrashConsistencyUnderFaults(t *testing.T) {
 		"the credentials have expired":             {Service: fakeaws.EC2, Kind: fakeaws.Expired, Times: 10, Role: "demo-cpo"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			envs := map[*crashtest.Cluster]*testEnv{}
+			envs := map[*crashtest.Cluster]*customerAccount{}
 			begin := func(t testing.TB) *crashtest.Scenario {
-				w := newTestEnv(t)
-				envs[w.Cluster] = w
-				return w.scenario()
+				e := newCustomerAccount(t)
+				envs[e.Cluster] = e
+				return e.scenario()
 			}
 			inject := func(s *crashtest.Scenario) { envs[s.Cluster].AWS.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)

@@ -12,29 +12,23 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
-func (w *testEnv) scenario() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster:          w.Cluster,
-		Cloud:            w.AWS.Snapshot,
-		Start:            w.start,
-		OtherControllers: w.runHypershiftOperator,
-		Advance:          w.Clock.Step,
-		Ready:            w.ready,
-		Delete:           w.delete,
-		Mask:             masked,
-	}
+func (e *customerNetwork) scenario() *crashtest.Scenario {
+	s := e.Scenario()
+	s.Ready, s.Delete, s.Mask = e.ready, e.delete, masked
+	return s
 }
 
 // delete removes the control plane at once, and its Services: later steps must work without them.
-func (w *testEnv) delete(ctx context.Context) error {
+func (e *customerNetwork) delete(ctx context.Context) error {
 	for _, obj := range []client.Object{
-		w.hcp(),
+		testenv.HostedControlPlane(),
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.PrivateRouter}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeAPIServerPrivate}},
 	} {
-		if err := w.Admin().Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
+		if err := e.Admin().Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}
@@ -42,19 +36,19 @@ func (w *testEnv) delete(ctx context.Context) error {
 }
 
 // privateCluster uses only the standard path.
-func privateCluster(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
+func privateCluster(t testing.TB) *crashtest.Scenario { return newCustomerNetwork(t).scenario() }
 
 // twoServices has another load balancer, for the API server, and the lists of AWS
 // lag.
 func twoServices(t testing.TB) *crashtest.Scenario {
-	w := newTestEnv(t)
-	w.addService(names.KubeAPIServerPrivate)
-	hcp := w.hcp()
-	w.change(hcp, func() { hcp.Spec.Services = nil })
+	e := newCustomerNetwork(t)
+	e.addService(names.KubeAPIServerPrivate)
+	hcp := testenv.HostedControlPlane()
+	e.Change(hcp, func() { hcp.Spec.Services = nil })
 	d := fakeaws.UsualDelays
 	d.Listed = 25 * time.Second
-	w.AWS.SetDelays(d)
-	return w.scenario()
+	e.AWS.SetDelays(d)
+	return e.scenario()
 }
 
 func TestCrashConsistencyAndLeaks(t *testing.T) {
@@ -87,11 +81,11 @@ func TestCrashConsistencyUnderFaults(t *testing.T) {
 			f.Role = "" // the caller has no credentials yet
 		}
 		t.Run(name, func(t *testing.T) {
-			envs := map[*crashtest.Cluster]*testEnv{}
+			envs := map[*crashtest.Cluster]*customerNetwork{}
 			begin := func(t testing.TB) *crashtest.Scenario {
-				w := newTestEnv(t)
-				envs[w.Cluster] = w
-				return w.scenario()
+				e := newCustomerNetwork(t)
+				envs[e.Cluster] = e
+				return e.scenario()
 			}
 			inject := func(s *crashtest.Scenario) { envs[s.Cluster].AWS.Fault(f) }
 			crashtest.FaultTolerance(t, begin, inject)

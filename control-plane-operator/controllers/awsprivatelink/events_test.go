@@ -14,92 +14,92 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 )
 
-func (w *testEnv) wantEvents(want ...string) {
-	w.T.Helper()
-	if got := w.eventLog.read(); !slices.Equal(got, want) {
-		w.T.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+func (e *customerNetwork) wantEvents(want ...string) {
+	e.T.Helper()
+	if got := e.recorded(); !slices.Equal(got, want) {
+		e.T.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 // There is one event for each change, and no other.
 func TestEvents(t *testing.T) {
-	w := newTestEnv(t)
-	w.start()
-	w.run(5 * time.Minute)
-	w.wantEvents("Normal EndpointAvailable: VPC endpoint vpce-generated is available")
-	w.run(12 * time.Hour)
-	w.wantEvents()
+	e := newCustomerNetwork(t)
+	e.start()
+	e.run(5 * time.Minute)
+	e.wantEvents("Normal EndpointAvailable: VPC endpoint vpce-generated is available")
+	e.run(12 * time.Hour)
+	e.wantEvents()
 
-	w.theirs.FailEndpoint(region, w.list(t.Context())[0].Status.EndpointID, "no more addresses")
-	w.run(time.Hour)
-	w.wantEvents("Normal EndpointReplaced: VPC endpoint vpce-generated is failed and is being replaced: no more addresses",
+	e.theirs.FailEndpoint(region, e.list(t.Context())[0].Status.EndpointID, "no more addresses")
+	e.run(time.Hour)
+	e.wantEvents("Normal EndpointReplaced: VPC endpoint vpce-generated is failed and is being replaced: no more addresses",
 		"Normal EndpointRecreated: VPC endpoint vpce-generated takes the place of vpce-generated",
 		"Normal EndpointAvailable: VPC endpoint vpce-generated is available")
 
-	w.try(w.customerEC2().RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{
-		GroupId: &w.list(t.Context())[0].Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(443, "10.0.0.0/16")}}))
-	w.run(time.Hour)
-	w.wantEvents("Normal AWSResourceChanged: sg-generated: 1 missing rules authorized")
+	e.try(e.customerEC2().RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{
+		GroupId: &e.list(t.Context())[0].Status.SecurityGroupID, IpPermissions: []ec2types.IpPermission{tcp(443, "10.0.0.0/16")}}))
+	e.run(time.Hour)
+	e.wantEvents("Normal AWSResourceChanged: sg-generated: 1 missing rules authorized")
 
-	w.theirs.RemoveHostedZone(w.zone)
-	w.run(12 * time.Hour)
-	w.wantEvents("Warning HostedZoneNotFound: hosted zone "+w.zone+" is gone",
+	e.theirs.RemoveHostedZone(e.zone)
+	e.run(12 * time.Hour)
+	e.wantEvents("Warning HostedZoneNotFound: hosted zone "+e.zone+" is gone",
 		"Warning HostedZoneNotFound: vpc-generated has no private hosted zone demo.hypershift.local; create the zone, or associate it with the VPC")
 }
 
 // A tag that the user removes is removed, and tags of others stay.
 func TestARemovedTagIsRemovedInAWS(t *testing.T) {
-	w := newTestEnv(t)
-	w.start()
-	w.run(5 * time.Minute)
-	es := w.list(t.Context())[0]
+	e := newCustomerNetwork(t)
+	e.start()
+	e.run(5 * time.Minute)
+	es := e.list(t.Context())[0]
 	ids := []string{es.Status.EndpointID, es.Status.SecurityGroupID}
-	w.try(w.customerEC2().CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: ids, Tags: []ec2types.Tag{{Key: aws.String("theirs"), Value: aws.String("stays")}}}))
+	e.try(e.customerEC2().CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: ids, Tags: []ec2types.Tag{{Key: aws.String("theirs"), Value: aws.String("stays")}}}))
 
-	w.retag("colour", "green")
-	if got := w.inAWS("team=blue"); len(got) > 0 {
+	e.retag("colour", "green")
+	if got := e.AWSLines("team=blue"); len(got) > 0 {
 		t.Errorf("still tagged:\n%s", strings.Join(got, "\n"))
 	}
 	for _, what := range []string{" endpoint(", " group(demo-x"} {
-		if got := w.inAWS(what, "colour=green", "theirs=stays"); len(got) == 0 {
-			t.Errorf("no%s with the new tag and that of others:\n%s", what, w.AWS.Snapshot())
+		if got := e.AWSLines(what, "colour=green", "theirs=stays"); len(got) == 0 {
+			t.Errorf("no%s with the new tag and that of others:\n%s", what, e.AWS.Snapshot())
 		}
 	}
-	w.eventLog.read()
-	w.AWS.ForgetCalls()
-	w.run(12 * time.Hour)
-	for _, c := range w.AWS.Calls() {
+	e.recorded()
+	e.AWS.ForgetCalls()
+	e.run(12 * time.Hour)
+	for _, c := range e.AWS.Calls() {
 		if c.IsWrite() {
 			t.Errorf("not at rest: %s", c.Action())
 		}
 	}
-	w.wantEvents()
+	e.wantEvents()
 }
 
 // A role that does not allow to take a tag away is no reason to be unavailable,
 // and is tried once.
 func TestADeniedTagRemovalIsSkipped(t *testing.T) {
-	w := newTestEnv(t)
-	w.start()
-	w.run(5 * time.Minute)
-	w.eventLog.read()
-	w.AWS.Fault(fakeaws.Fault{Operation: "DeleteTags", Kind: fakeaws.Denied, Times: fakeaws.Forever})
-	w.retag("team2", "blue")
-	w.isReady()
-	heard := strings.Join(w.eventLog.read(), "\n")
+	e := newCustomerNetwork(t)
+	e.start()
+	e.run(5 * time.Minute)
+	e.recorded()
+	e.AWS.Fault(fakeaws.Fault{Operation: "DeleteTags", Kind: fakeaws.Denied, Times: fakeaws.Forever})
+	e.retag("team2", "blue")
+	e.isReady()
+	heard := strings.Join(e.recorded(), "\n")
 	for _, kind := range []string{"vpce", "sg"} {
 		if want := "Warning AWSChangeGivenUp: " + kind + "-generated: not allowed, and not tried again: tags taken away: team"; !strings.Contains(heard, want) {
 			t.Errorf("heard\n%s\nand not\n%s", heard, want)
 		}
 	}
-	w.run(12 * time.Hour)
-	w.wantEvents()
+	e.run(12 * time.Hour)
+	e.wantEvents()
 }
 
 // retag gives the cluster this tag and no other.
-func (w *testEnv) retag(key, value string) {
-	w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
+func (e *customerNetwork) retag(key, value string) {
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: key, Value: value}}
 	})
-	w.run(time.Hour)
+	e.run(time.Hour)
 }

@@ -56,22 +56,22 @@ func TestLostNodesWakeTheController(t *testing.T) {
 
 // A manual change that cuts off the nodes is repaired at once, not at the next resync.
 func TestDriftIsRepairedWhenNodesAreLost(t *testing.T) {
-	w := newTestEnv(t)
-	w.start()
-	w.runPasses(enough)
-	es := w.list(t.Context())[0]
-	w.try(w.customerEC2().DeleteVpcEndpoints(t.Context(), &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{es.Status.EndpointID}}))
-	w.Clock.Step(2 * lostResync)
-	w.runPasses(enough)
-	if again := w.list(t.Context())[0].Status.EndpointID; again != es.Status.EndpointID {
+	e := newCustomerNetwork(t)
+	e.start()
+	e.runPasses(enough)
+	es := e.list(t.Context())[0]
+	e.try(e.customerEC2().DeleteVpcEndpoints(t.Context(), &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{es.Status.EndpointID}}))
+	e.Clock.Step(2 * lostResync)
+	e.runPasses(enough)
+	if again := e.list(t.Context())[0].Status.EndpointID; again != es.Status.EndpointID {
 		t.Fatal("it is repaired before the nodes are lost: the test proves nothing")
 	}
-	w.changeControlPlane(func(hcp *hyperv1.HostedControlPlane) {
-		hcp.Status.Conditions = connected(metav1.ConditionFalse, w.Clock.Now()).Status.Conditions
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Status.Conditions = connected(metav1.ConditionFalse, e.Clock.Now()).Status.Conditions
 		hcp.Status.Conditions[0].Reason = hyperv1.NodesUnreachableReason
 	})
-	w.runPasses(enough)
-	if again := w.list(t.Context())[0].Status.EndpointID; again == "" || again == es.Status.EndpointID {
+	e.runPasses(enough)
+	if again := e.list(t.Context())[0].Status.EndpointID; again == "" || again == es.Status.EndpointID {
 		t.Errorf("the endpoint is %q", again)
 	}
 }

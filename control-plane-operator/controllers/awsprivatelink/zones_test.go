@@ -8,34 +8,34 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-func (w *testEnv) openAccount() *account {
-	w.T.Helper()
-	w.start()
-	r := &Reconciler{Options: Options{Sessions: w.sessions, Clock: w.Clock}}
-	a, err := r.open(w.T.Context(), hyperv1.AWSEndpointCleanup{
-		HostedControlPlane: "demo", OwnerUID: "owner", Region: region, VPC: w.vpc, IssuerURL: issuer, RoleARN: w.role,
+func (e *customerNetwork) openAccount() *account {
+	e.T.Helper()
+	e.start()
+	r := &Reconciler{Options: Options{Sessions: e.sessions, Clock: e.Clock}}
+	a, err := r.open(e.T.Context(), hyperv1.AWSEndpointCleanup{
+		HostedControlPlane: "demo", OwnerUID: "owner", Region: region, VPC: e.vpc, IssuerURL: issuer, RoleARN: e.role,
 	})
-	w.Must(err)
+	e.Must(err)
 	return a
 }
 
 func TestAHostedZoneIsCheckedAgainAfterItsLifetime(t *testing.T) {
-	w := newTestEnv(t)
-	a := w.openAccount()
-	for name, given := range map[string]string{"found": "", "given by the user": w.zone} {
+	e := newCustomerNetwork(t)
+	a := e.openAccount()
+	for name, given := range map[string]string{"found": "", "given by the user": e.zone} {
 		t.Run(name, func(t *testing.T) {
 			for _, step := range []struct {
 				after  time.Duration
 				called bool
 			}{{0, true}, {awsx.HostedZoneTTL - time.Second, false}, {time.Second, true}} {
-				w.Clock.Step(step.after)
-				w.calls()
+				e.Clock.Step(step.after)
+				e.calls()
 				id, err := a.zone(t.Context(), given)
-				w.Must(err)
-				if id != w.zone {
-					t.Errorf("zone %q, want %q", id, w.zone)
+				e.Must(err)
+				if id != e.zone {
+					t.Errorf("zone %q, want %q", id, e.zone)
 				}
-				if total, what := w.calls(); total > 0 != step.called {
+				if total, what := e.calls(); total > 0 != step.called {
 					t.Errorf("after %s: %s", step.after, what)
 				}
 			}
@@ -45,10 +45,10 @@ func TestAHostedZoneIsCheckedAgainAfterItsLifetime(t *testing.T) {
 
 // Users write the id of the zone, and may write others all the time.
 func TestHostedZonesThatUsersWriteDoNotFillTheCache(t *testing.T) {
-	w := newTestEnv(t)
-	a := w.openAccount()
+	e := newCustomerNetwork(t)
+	a := e.openAccount()
 	for range 2 * maxZones {
-		if _, err := a.zone(t.Context(), w.addZone(w.vpc)); err != nil {
+		if _, err := a.zone(t.Context(), e.addZone(e.vpc)); err != nil {
 			t.Fatal(err)
 		}
 	}

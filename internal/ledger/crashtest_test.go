@@ -2,14 +2,11 @@ package ledger_test
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/aws/smithy-go/middleware"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,8 +21,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
-// testEnv is one object with two security groups, of which the second can be used some time after its creation.
-type testEnv struct {
+// fakeGroups is one object with two security groups, of which the second can be used some time after its creation.
+type fakeGroups struct {
 	*testenv.Env
 	account *fakeaws.Account
 	vpc     string
@@ -42,14 +39,13 @@ type scope struct {
 
 const owner = "owner"
 
-func newTestEnv(t testing.TB) *testEnv {
-	e := &testEnv{Env: testenv.New(t, testenv.WithScheme(scheme), testenv.WithKinds(&hyperv1.AWSEndpointServiceList{}), testenv.WithStatus(&hyperv1.AWSEndpointService{}))}
+func newFakeGroups(t testing.TB) *fakeGroups {
 	delays := fakeaws.UsualDelays
 	delays.Listed = 25 * time.Second // longer than a pass
-	e.AWS.SetDelays(delays)
+	e := &fakeGroups{Env: testenv.New(t, testenv.WithScheme(scheme), testenv.For(object(), &hyperv1.AWSEndpointServiceList{}), testenv.WithDelays(delays))}
+	e.Start = e.start
 	e.account = e.AWS.Account(testenv.Customer)
 	e.vpc = e.account.AddVPC(testenv.Region, fakeaws.VPC{})
-	e.Create(object())
 	return e
 }
 
@@ -58,9 +54,9 @@ func object() *hyperv1.AWSEndpointService {
 }
 
 // start starts a process.
-func (e *testEnv) start() func(context.Context) error {
-	cfg := e.account.Config(testenv.Region, "demo-cpo")
-	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), []func(*middleware.Stack) error{fakeaws.NoBackoff, e.Calls.Middleware}...)
+func (e *fakeGroups) start() testenv.Pass {
+	cfg := e.Config(e.account, testenv.Region, "demo-cpo")
+	cfg.APIOptions = append(cfg.APIOptions, fakeaws.NoBackoff)
 	e.groups = securitygroup.NewManager(awsx.EC2(cfg), e.Clock, owner, e.vpc)
 	e.ledger = ledger.New(ledger.Options[*scope]{
 		Client: e.Client(), Recorder: events.NewFakeRecorder(1000), Clock: e.Clock,
@@ -106,10 +102,10 @@ func (e *testEnv) start() func(context.Context) error {
 		},
 		Summary: func(*scope) string { return hyperv1.AWSEndpointAvailable },
 	}
-	return e.pass
+	return testenv.PassOver(e.Env, &hyperv1.AWSEndpointServiceList{}, e.controller.ReconcileObject)
 }
 
-func (e *testEnv) group(name string, of hyperv1.AWSEndpointResource) ledger.Resource[*scope] {
+func (e *fakeGroups) group(name string, of hyperv1.AWSEndpointResource) ledger.Resource[*scope] {
 	is := func(role string) bool { return role == name }
 	return ledger.Resource[*scope]{
 		Name:  name,
@@ -135,41 +131,17 @@ func (e *testEnv) group(name string, of hyperv1.AWSEndpointResource) ledger.Reso
 	}
 }
 
-func (e *testEnv) pass(ctx context.Context) error {
-	es := object()
-	if err := e.Admin().Get(ctx, client.ObjectKeyFromObject(es), es); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	result, err := e.controller.ReconcileObject(ctx, es)
-	return e.RecordResult(result, err)
-}
-
 // generated matches the ids that AWS generates: they differ between two runs.
 var generated = regexp.MustCompile(`sg-0[0-9a-f]{16}`)
 
-func (e *testEnv) scenario() *crashtest.Scenario {
-	return &crashtest.Scenario{
-		Cluster: e.Cluster,
-		Cloud:   e.AWS.Snapshot,
-		Start:   e.start,
-		Advance: e.Clock.Step,
-		Mask:    func(text string) string { return generated.ReplaceAllString(text, "sg-generated") },
-		Ready: func(ctx context.Context) string {
-			es := object()
-			if err := e.Admin().Get(ctx, client.ObjectKeyFromObject(es), es); err != nil {
-				return err.Error()
-			}
-			if c := meta.FindStatusCondition(es.Status.Conditions, hyperv1.AWSEndpointAvailable); c == nil || c.Status != metav1.ConditionTrue {
-				return fmt.Sprint(c)
-			}
-			return ""
-		},
-		Delete: func(ctx context.Context) error { return e.Admin().Delete(ctx, object()) },
-	}
+func (e *fakeGroups) scenario() *crashtest.Scenario {
+	s := e.Scenario(hyperv1.AWSEndpointAvailable)
+	s.Mask = func(text string) string { return generated.ReplaceAllString(text, "sg-generated") }
+	return s
 }
 
 func TestCrashes(t *testing.T) {
-	setup := func(t testing.TB) *crashtest.Scenario { return newTestEnv(t).scenario() }
+	setup := func(t testing.TB) *crashtest.Scenario { return newFakeGroups(t).scenario() }
 	t.Run("converge", func(t *testing.T) { crashtest.CrashConsistency(t, setup) })
 	t.Run("leaks", func(t *testing.T) { crashtest.NoLeaks(t, setup) })
 }
@@ -177,7 +149,7 @@ func TestCrashes(t *testing.T) {
 // The answer to a creation is lost, and AWS does not list the resource yet when the
 // object is deleted.
 func TestALostAnswerLeavesNothing(t *testing.T) {
-	e := newTestEnv(t)
+	e := newFakeGroups(t)
 	empty := e.AWS.Snapshot()
 	pass := e.start()
 	e.AWS.Fault(fakeaws.Fault{Operation: "CreateSecurityGroup", Kind: fakeaws.AnswerLost, Times: 1})
@@ -185,14 +157,10 @@ func TestALostAnswerLeavesNothing(t *testing.T) {
 	if e.AWS.Snapshot() == empty {
 		t.Fatal("nothing was created")
 	}
-	if err := e.Admin().Delete(t.Context(), object()); err != nil {
-		t.Fatal(err)
-	}
+	e.Must(e.Admin().Delete(t.Context(), object()))
 	for range 10 {
 		_ = pass(t.Context())
-		if err := e.CollectGarbage(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.CollectGarbage(t.Context()))
 		e.Clock.Step(10 * time.Second)
 	}
 	if now := e.AWS.Snapshot(); now != empty {

@@ -4,15 +4,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/test/fakeaws"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 const (
@@ -23,8 +21,9 @@ const (
 	jwks      = "demo-x/openid/v1/jwks"
 )
 
-type testEnv struct {
-	*fakeaws.Cloud
+// bucketAccount is an account with a bucket.
+type bucketAccount struct {
+	*testenv.Env
 	*oidcdocs.Bucket
 	s3 *s3.Client
 }
@@ -34,71 +33,63 @@ var site = oidcdocs.Site{Prefix: "demo-x", Owner: "uid-1", Documents: map[string
 	"openid/v1/jwks":                   []byte(`{"keys":[]}`),
 }}
 
-func newTestEnv(t *testing.T) *testEnv {
-	w := &testEnv{Cloud: fakeaws.New(clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))).FailOn(t)}
-	w.Account(account).AddBucket(region, bucket)
-	w.s3 = oidcdocs.NewClient(w.Account(account).Config(region, "hypershift-operator"))
-	w.Bucket = oidcdocs.New(w.s3, bucket)
-	return w
+func newBucketAccount(t *testing.T) *bucketAccount {
+	e := &bucketAccount{Env: testenv.New(t)}
+	e.AWS.Account(account).AddBucket(region, bucket)
+	e.s3 = oidcdocs.NewClient(e.AWS.Account(account).Config(region, "hypershift-operator"))
+	e.Bucket = oidcdocs.New(e.s3, bucket)
+	return e
 }
 
-func (w *testEnv) publish(t *testing.T) (changed bool) {
-	t.Helper()
-	changed, err := w.Publish(t.Context(), site)
-	if err != nil {
-		t.Fatal(err)
-	}
+func (e *bucketAccount) publish() (changed bool) {
+	e.T.Helper()
+	changed, err := e.Publish(e.T.Context(), site)
+	e.Must(err)
 	return changed
 }
 
-func (w *testEnv) want(t *testing.T, key, text string) {
-	t.Helper()
-	if got, ok := w.Object(bucket, key); string(got) != text || ok != (text != "") {
-		t.Errorf("%s is %q (there: %v), want %q", key, got, ok, text)
+func (e *bucketAccount) want(key, text string) {
+	e.T.Helper()
+	if got, ok := e.AWS.Object(bucket, key); string(got) != text || ok != (text != "") {
+		e.T.Errorf("%s is %q (there: %v), want %q", key, got, ok, text)
 	}
 }
 
 // put writes an object as another client.
-func (w *testEnv) put(t *testing.T, key, text string, metadata map[string]string) {
-	t.Helper()
-	_, err := w.s3.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key), Body: strings.NewReader(text), Metadata: metadata})
-	if err != nil {
-		t.Fatal(err)
-	}
+func (e *bucketAccount) put(key, text string, metadata map[string]string) {
+	e.T.Helper()
+	_, err := e.s3.PutObject(e.T.Context(), &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key), Body: strings.NewReader(text), Metadata: metadata})
+	e.Must(err)
 }
 
 func TestDocumentsArePublishedOnceAndRepaired(t *testing.T) {
-	w := newTestEnv(t)
-	if !w.publish(t) {
+	e := newBucketAccount(t)
+	if !e.publish() {
 		t.Error("nothing was published")
 	}
-	if w.publish(t) {
+	if e.publish() {
 		t.Error("published again without need")
 	}
-	w.put(t, jwks, "spoiled", map[string]string{"hypershift-owner": "uid-1"})
-	_, err := w.s3.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(discovery)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !w.publish(t) {
+	e.put(jwks, "spoiled", map[string]string{"hypershift-owner": "uid-1"})
+	_, err := e.s3.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(discovery)})
+	e.Must(err)
+	if !e.publish() {
 		t.Error("nothing was repaired")
 	}
-	w.want(t, discovery, `{"issuer":"x"}`)
-	w.want(t, jwks, `{"keys":[]}`)
+	e.want(discovery, `{"issuer":"x"}`)
+	e.want(jwks, `{"keys":[]}`)
 }
 
 func TestRemove(t *testing.T) {
-	w := newTestEnv(t)
-	w.publish(t)
-	w.put(t, "demo-y/openid/v1/jwks", "theirs", nil)
+	e := newBucketAccount(t)
+	e.publish()
+	e.put("demo-y/openid/v1/jwks", "theirs", nil)
 	for range 2 {
-		if err := w.Remove(t.Context(), site); err != nil {
-			t.Fatal(err)
-		}
+		e.Must(e.Remove(t.Context(), site))
 	}
-	w.want(t, discovery, "")
-	w.want(t, jwks, "")
-	w.want(t, "demo-y/openid/v1/jwks", "theirs")
+	e.want(discovery, "")
+	e.want(jwks, "")
+	e.want("demo-y/openid/v1/jwks", "theirs")
 }
 
 func TestDocumentsOfAnotherClusterAreLeftAlone(t *testing.T) {
@@ -107,46 +98,44 @@ func TestDocumentsOfAnotherClusterAreLeftAlone(t *testing.T) {
 		"without an owner":         nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t)
-			w.put(t, discovery, "theirs", metadata)
+			e := newBucketAccount(t)
+			e.put(discovery, "theirs", metadata)
 			var foreign *oidcdocs.ForeignError
-			if _, err := w.Publish(t.Context(), site); !errors.As(err, &foreign) {
+			if _, err := e.Publish(t.Context(), site); !errors.As(err, &foreign) {
 				t.Errorf("error %v, want a ForeignError", err)
 			}
-			if err := w.Remove(t.Context(), site); err != nil {
+			if err := e.Remove(t.Context(), site); err != nil {
 				t.Error(err)
 			}
-			w.want(t, discovery, "theirs")
+			e.want(discovery, "theirs")
 		})
 	}
 }
 
 func TestOwnContentWithoutAnOwnerIsAdopted(t *testing.T) {
-	w := newTestEnv(t)
-	w.put(t, discovery, `{"issuer":"x"}`, nil)
-	w.publish(t)
-	if err := w.Remove(t.Context(), site); err != nil {
-		t.Fatal(err)
-	}
-	w.want(t, discovery, "")
+	e := newBucketAccount(t)
+	e.put(discovery, `{"issuer":"x"}`, nil)
+	e.publish()
+	e.Must(e.Remove(t.Context(), site))
+	e.want(discovery, "")
 }
 
 func TestAMissingBucket(t *testing.T) {
-	w := newTestEnv(t)
-	w.publish(t)
-	w.Account(account).RemoveBucket(bucket)
-	if _, err := w.Publish(t.Context(), site); !oidcdocs.IsNoBucket(err) {
+	e := newBucketAccount(t)
+	e.publish()
+	e.AWS.Account(account).RemoveBucket(bucket)
+	if _, err := e.Publish(t.Context(), site); !oidcdocs.IsNoBucket(err) {
 		t.Errorf("error %v, want to hear of the bucket", err)
 	}
-	if err := w.Remove(t.Context(), site); err != nil {
+	if err := e.Remove(t.Context(), site); err != nil {
 		t.Errorf("nothing to remove from a bucket that is gone, got %v", err)
 	}
 }
 
 func TestABucketThatIsNotOurs(t *testing.T) {
-	w := newTestEnv(t)
-	w.Account("222222222222").AddBucket(region, "theirs")
-	if _, err := oidcdocs.New(w.s3, "theirs").Publish(t.Context(), site); !awsx.IsDenied(err) {
+	e := newBucketAccount(t)
+	e.AWS.Account("222222222222").AddBucket(region, "theirs")
+	if _, err := oidcdocs.New(e.s3, "theirs").Publish(t.Context(), site); !awsx.IsDenied(err) {
 		t.Errorf("error %v, want it denied", err)
 	}
 }

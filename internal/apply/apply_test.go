@@ -22,22 +22,22 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 )
 
-// world is a fake API server that counts writes.
-type world struct {
+// countingClient is a fake API server that counts writes.
+type countingClient struct {
 	client.Client
 	writes int
 }
 
-func newWorld(objs ...client.Object) *world {
-	w := &world{}
+func newCountingClient(objs ...client.Object) *countingClient {
+	counting := &countingClient{}
 	var mu sync.Mutex
 	count := func(err error) error {
 		mu.Lock()
 		defer mu.Unlock()
-		w.writes++
+		counting.writes++
 		return err
 	}
-	w.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objs...).Build(), interceptor.Funcs{
+	counting.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objs...).Build(), interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			return count(c.Apply(ctx, obj, opts...))
 		},
@@ -45,7 +45,7 @@ func newWorld(objs ...client.Object) *world {
 			return count(c.Delete(ctx, obj, opts...))
 		},
 	})
-	return w
+	return counting
 }
 
 var set = apply.Set{Name: "test", Namespace: "ns", Kinds: []client.ObjectList{&corev1.ServiceList{}, &corev1.ConfigMapList{}}}
@@ -64,39 +64,39 @@ func configMap(name string, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Data: data}
 }
 
-func mustApply(t *testing.T, w *world, objs ...client.Object) (writes int) {
+func mustApply(t *testing.T, counting *countingClient, objs ...client.Object) (writes int) {
 	t.Helper()
-	before := w.writes
-	if _, err := apply.New(w, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, objs...); err != nil {
+	before := counting.writes
+	if _, err := apply.New(counting, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, objs...); err != nil {
 		t.Fatal(err)
 	}
-	return w.writes - before
+	return counting.writes - before
 }
 
-func get[T client.Object](t *testing.T, w *world, name string, into T) T {
+func get[T client.Object](t *testing.T, counting *countingClient, name string, into T) T {
 	t.Helper()
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, into); err != nil {
+	if err := counting.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, into); err != nil {
 		t.Fatal(err)
 	}
 	return into
 }
 
 func TestApplyWritesOnlyWhatDiffers(t *testing.T) {
-	w := newWorld()
-	if n := mustApply(t, w, service("a", 443), configMap("b", map[string]string{"k": "v"})); n != 2 {
+	counting := newCountingClient()
+	if n := mustApply(t, counting, service("a", 443), configMap("b", map[string]string{"k": "v"})); n != 2 {
 		t.Errorf("%d writes to create two objects", n)
 	}
-	if n := mustApply(t, w, service("a", 443), configMap("b", map[string]string{"k": "v"})); n != 0 {
+	if n := mustApply(t, counting, service("a", 443), configMap("b", map[string]string{"k": "v"})); n != 0 {
 		t.Errorf("%d writes although nothing differs", n)
 	}
-	if n := mustApply(t, w, service("a", 6443), configMap("b", map[string]string{"k": "v"})); n != 1 {
+	if n := mustApply(t, counting, service("a", 6443), configMap("b", map[string]string{"k": "v"})); n != 1 {
 		t.Errorf("%d writes to change one port", n)
 	}
 }
 
 func TestApplyEachReturnsTheObjectsThatItWrote(t *testing.T) {
-	w := newWorld()
-	a := apply.New(w, clientgoscheme.Scheme, "tester")
+	counting := newCountingClient()
+	a := apply.New(counting, clientgoscheme.Scheme, "tester")
 	names := func(objs ...client.Object) (all []string, pruned bool) {
 		t.Helper()
 		written, pruned, err := a.ApplyEach(t.Context(), set, objs...)
@@ -120,19 +120,19 @@ func TestApplyEachReturnsTheObjectsThatItWrote(t *testing.T) {
 }
 
 func TestApplyRevertsChangesOfOtherWriters(t *testing.T) {
-	w := newWorld()
-	mustApply(t, w, configMap("b", map[string]string{"k": "v"}))
-	live := get(t, w, "b", &corev1.ConfigMap{})
+	counting := newCountingClient()
+	mustApply(t, counting, configMap("b", map[string]string{"k": "v"}))
+	live := get(t, counting, "b", &corev1.ConfigMap{})
 	live.Data["k"] = "drifted"
 	live.Data["theirs"] = "kept"
-	if err := w.Update(t.Context(), live); err != nil {
+	if err := counting.Update(t.Context(), live); err != nil {
 		t.Fatal(err)
 	}
-	mustApply(t, w, configMap("b", map[string]string{"k": "v"}))
-	if got := get(t, w, "b", &corev1.ConfigMap{}).Data; got["k"] != "v" || got["theirs"] != "kept" {
+	mustApply(t, counting, configMap("b", map[string]string{"k": "v"}))
+	if got := get(t, counting, "b", &corev1.ConfigMap{}).Data; got["k"] != "v" || got["theirs"] != "kept" {
 		t.Errorf("got %v", got)
 	}
-	if n := mustApply(t, w, configMap("b", map[string]string{"k": "v"})); n != 0 {
+	if n := mustApply(t, counting, configMap("b", map[string]string{"k": "v"})); n != 0 {
 		t.Errorf("%d writes because of what others added", n)
 	}
 }
@@ -174,49 +174,49 @@ func TestUnsetFieldsAreLeftToTheDefault(t *testing.T) {
 }
 
 func TestApplyRemovesFieldsThatAreNoLongerSet(t *testing.T) {
-	w := newWorld()
-	mustApply(t, w, configMap("b", map[string]string{"k": "v", "old": "x"}))
-	mustApply(t, w, configMap("b", map[string]string{"k": "v"}))
-	if got := get(t, w, "b", &corev1.ConfigMap{}).Data; len(got) != 1 {
+	counting := newCountingClient()
+	mustApply(t, counting, configMap("b", map[string]string{"k": "v", "old": "x"}))
+	mustApply(t, counting, configMap("b", map[string]string{"k": "v"}))
+	if got := get(t, counting, "b", &corev1.ConfigMap{}).Data; len(got) != 1 {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestApplyPrunesOnlyObjectsOfItsSet(t *testing.T) {
 	theirs := configMap("theirs", nil)
-	w := newWorld(theirs)
-	mustApply(t, w, service("a", 443), configMap("b", nil))
-	mustApply(t, w, service("a", 443))
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "b"}, &corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil || err == nil {
+	counting := newCountingClient(theirs)
+	mustApply(t, counting, service("a", 443), configMap("b", nil))
+	mustApply(t, counting, service("a", 443))
+	if err := counting.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "b"}, &corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("b is still there: %v", err)
 	}
-	get(t, w, "theirs", &corev1.ConfigMap{})
+	get(t, counting, "theirs", &corev1.ConfigMap{})
 }
 
 func TestApplyDoesNotAdoptForeignObjects(t *testing.T) {
-	w := newWorld(configMap("b", map[string]string{"mine": "yes"}))
-	_, err := apply.New(w, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, configMap("b", nil))
+	counting := newCountingClient(configMap("b", map[string]string{"mine": "yes"}))
+	_, err := apply.New(counting, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, configMap("b", nil))
 	var foreign *apply.ForeignError
 	if !errors.As(err, &foreign) {
 		t.Fatalf("got %v", err)
 	}
-	if got := get(t, w, "b", &corev1.ConfigMap{}).Data["mine"]; got != "yes" {
+	if got := get(t, counting, "b", &corev1.ConfigMap{}).Data["mine"]; got != "yes" {
 		t.Error("somebody else's object was changed")
 	}
 }
 
 func TestDeleteReportsWhenAllObjectsAreGone(t *testing.T) {
-	w := newWorld()
+	counting := newCountingClient()
 	held := configMap("b", nil)
 	held.Finalizers = []string{"example.com/hold"}
-	mustApply(t, w, service("a", 443), held)
-	a := apply.New(w, clientgoscheme.Scheme, "tester")
+	mustApply(t, counting, service("a", 443), held)
+	a := apply.New(counting, clientgoscheme.Scheme, "tester")
 	if gone, err := a.Delete(t.Context(), set); gone || err != nil {
 		t.Fatalf("gone %v, %v while an object is held", gone, err)
 	}
-	live := get(t, w, "b", &corev1.ConfigMap{})
+	live := get(t, counting, "b", &corev1.ConfigMap{})
 	live.Finalizers = nil
-	if err := w.Update(t.Context(), live); err != nil {
+	if err := counting.Update(t.Context(), live); err != nil {
 		t.Fatal(err)
 	}
 	if gone, err := a.Delete(t.Context(), set); !gone || err != nil {
@@ -226,24 +226,24 @@ func TestDeleteReportsWhenAllObjectsAreGone(t *testing.T) {
 
 // A compared object is not compared again; an object that was changed since is.
 func TestACachedComparisonDoesNotHideALaterChange(t *testing.T) {
-	w := newWorld()
-	a := apply.New(w, clientgoscheme.Scheme, "tester")
+	counting := newCountingClient()
+	a := apply.New(counting, clientgoscheme.Scheme, "tester")
 	pass := func(port int32) int {
 		t.Helper()
-		before := w.writes
+		before := counting.writes
 		if _, err := a.Apply(t.Context(), set, service("a", port)); err != nil {
 			t.Fatal(err)
 		}
-		return w.writes - before
+		return counting.writes - before
 	}
 	for i, want := range []int{1, 0, 0} {
 		if n := pass(443); n != want {
 			t.Fatalf("%d writes in pass %d, want %d", n, i, want)
 		}
 	}
-	drifted := get(t, w, "a", &corev1.Service{})
+	drifted := get(t, counting, "a", &corev1.Service{})
 	drifted.Spec.Ports[0].Port = 80
-	if err := w.Update(t.Context(), drifted); err != nil {
+	if err := counting.Update(t.Context(), drifted); err != nil {
 		t.Fatal(err)
 	}
 	if n := pass(443); n != 1 {
@@ -254,7 +254,7 @@ func TestACachedComparisonDoesNotHideALaterChange(t *testing.T) {
 		t.Errorf("%d writes for another wish", n)
 	}
 	pass(444)
-	if err := w.Client.Delete(t.Context(), drifted); err != nil {
+	if err := counting.Client.Delete(t.Context(), drifted); err != nil {
 		t.Fatal(err)
 	}
 	if n := pass(444); n != 1 {
@@ -268,8 +268,8 @@ func TestSetsWithDifferentParentsDoNotPruneEachOther(t *testing.T) {
 		p.UID = types.UID("uid-" + name)
 		return p
 	}
-	w := newWorld()
-	a := apply.New(w, clientgoscheme.Scheme, "tester")
+	counting := newCountingClient()
+	a := apply.New(counting, clientgoscheme.Scheme, "tester")
 	first, second := set, set
 	first.Parent, second.Parent = parent("first"), parent("second")
 	for of, s := range map[string]apply.Set{"first": first, "second": second} {
@@ -277,8 +277,8 @@ func TestSetsWithDifferentParentsDoNotPruneEachOther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	get(t, w, "of-first", &corev1.ConfigMap{})
-	get(t, w, "of-second", &corev1.ConfigMap{})
+	get(t, counting, "of-first", &corev1.ConfigMap{})
+	get(t, counting, "of-second", &corev1.ConfigMap{})
 	_, err := a.Apply(t.Context(), first, configMap("of-first", nil), configMap("of-second", nil))
 	var foreign *apply.ForeignError
 	if !errors.As(err, &foreign) || foreign.Owner != "ConfigMap second" {
@@ -296,13 +296,13 @@ func TestAFailureStopsOnlyDependentObjects(t *testing.T) {
 		"objects that do not":          {true, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(configMap("b", nil)) // of somebody else
+			counting := newCountingClient(configMap("b", nil)) // of somebody else
 			set := set
 			set.Independent = c.independent
-			changed, err := apply.New(w, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, configMap("a", nil), configMap("b", nil), configMap("c", nil))
+			changed, err := apply.New(counting, clientgoscheme.Scheme, "tester").Apply(t.Context(), set, configMap("a", nil), configMap("b", nil), configMap("c", nil))
 			var foreign *apply.ForeignError
-			if !errors.As(err, &foreign) || foreign.Name != "b" || !changed || w.writes != c.want {
-				t.Errorf("%d writes, changed %v, %v", w.writes, changed, err)
+			if !errors.As(err, &foreign) || foreign.Name != "b" || !changed || counting.writes != c.want {
+				t.Errorf("%d writes, changed %v, %v", counting.writes, changed, err)
 			}
 		})
 	}
@@ -318,12 +318,12 @@ func TestAwaitWaitsBrieflyForTheCache(t *testing.T) {
 		"one that stays behind is not":             {looks: 1 << 30, want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			counting := newCountingClient()
 			old := configMap("a", map[string]string{"key": "old"})
-			mustApply(t, w, old)
-			before := get(t, w, "a", &corev1.ConfigMap{})
+			mustApply(t, counting, old)
+			before := get(t, counting, "a", &corev1.ConfigMap{})
 			looks := 0
-			cached := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+			cached := interceptor.NewClient(counting.Client.(client.WithWatch), interceptor.Funcs{
 				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 					if looks++; looks <= tc.looks {
 						before.DeepCopyInto(obj.(*corev1.ConfigMap))

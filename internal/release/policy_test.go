@@ -29,35 +29,35 @@ import (
 )
 
 // under returns the same registry, read under a policy.
-func (w *world) under(p release.Policy) *world {
-	return &world{w.Registry, w.clock, release.New(release.Options{Clock: w.clock, Wait: time.Minute, Policy: p})}
+func (e *fakeRegistry) under(p release.Policy) *fakeRegistry {
+	return &fakeRegistry{e.Registry, e.clock, release.New(release.Options{Clock: e.clock, Wait: time.Minute, Policy: p})}
 }
 
 // outcome returns the kind of error with which a release is refused, or "".
-func (w *world) outcome(t *testing.T, image string) release.Kind {
-	_, err := w.releases.Resolve(t.Context(), image, nil)
+func (e *fakeRegistry) outcome(t *testing.T, image string) release.Kind {
+	_, err := e.releases.Resolve(t.Context(), image, nil)
 	return release.KindOf(err)
 }
 
 func TestReleasesComeFromAllowedRepositories(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "vendor/release:1", kubernetes())
+	e := newFakeRegistry(t)
+	image := e.push(t, "vendor/release:1", kubernetes())
 	for allowed, want := range map[string]release.Kind{
 		"":                                    "",
-		w.Host:                                "",
-		w.Host + "/vendor":                    "",
-		w.Host + "/vendor/release":            "",
-		"quay.io/other," + w.Host + "/vendor": "",
-		w.Host + "/vend":                      release.NotAllowed,
-		w.Host + "/vendor/release/more":       release.NotAllowed,
+		e.Host:                                "",
+		e.Host + "/vendor":                    "",
+		e.Host + "/vendor/release":            "",
+		"quay.io/other," + e.Host + "/vendor": "",
+		e.Host + "/vend":                      release.NotAllowed,
+		e.Host + "/vendor/release/more":       release.NotAllowed,
 		"quay.io/vendor":                      release.NotAllowed,
 	} {
 		repositories, err := release.ParseRepositories(allowed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		requests := w.asked(func() {
-			if got := w.under(release.Policy{Repositories: repositories}).outcome(t, image); got != want {
+		requests := e.asked(func() {
+			if got := e.under(release.Policy{Repositories: repositories}).outcome(t, image); got != want {
 				t.Errorf("allowed %q: %s is %q, want %q", allowed, image, got, want)
 			}
 		})
@@ -68,15 +68,15 @@ func TestReleasesComeFromAllowedRepositories(t *testing.T) {
 }
 
 func TestAnAllowedReleaseMayComeFromAMirror(t *testing.T) {
-	w := newWorld(t)
-	byDigest, err := w.Digest(t.Context(), w.push(t, "mirror/release:1", kubernetes()))
+	e := newFakeRegistry(t)
+	byDigest, err := e.Digest(t.Context(), e.push(t, "mirror/release:1", kubernetes()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	digest := byDigest[strings.Index(byDigest, "@"):]
-	sources := []hyperv1.ImageContentSource{{Source: "quay.invalid/vendor", Mirrors: []string{w.Host + "/mirror"}}}
+	sources := []hyperv1.ImageContentSource{{Source: "quay.invalid/vendor", Mirrors: []string{e.Host + "/mirror"}}}
 	for allowed, want := range map[string]release.Kind{"quay.invalid/vendor": "", "quay.invalid/other": release.NotAllowed} {
-		under := w.under(release.Policy{Repositories: release.Repositories{allowed}}).releases
+		under := e.under(release.Policy{Repositories: release.Repositories{allowed}}).releases
 		_, err := release.From(sources, under).Resolve(t.Context(), "quay.invalid/vendor/release"+digest, nil)
 		if got := release.KindOf(err); got != want {
 			t.Errorf("allowed %s: %v", allowed, err)
@@ -185,13 +185,13 @@ func TestAReleaseIsSignedByATrustedKey(t *testing.T) {
 		"with a foreign signature and then with ours": {func(i name.Digest) { others.bundle(i, i.DigestStr()); ours.simple(i, i.DigestStr()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			image := w.push(t, "vendor/release:1", kubernetes())
-			c.sign(parsedDigest(t, w, image))
-			if got := w.under(release.Policy{Keys: []crypto.PublicKey{ours.key()}}).outcome(t, image); got != c.want {
+			e := newFakeRegistry(t)
+			image := e.push(t, "vendor/release:1", kubernetes())
+			c.sign(parsedDigest(t, e, image))
+			if got := e.under(release.Policy{Keys: []crypto.PublicKey{ours.key()}}).outcome(t, image); got != c.want {
 				t.Errorf("it is %q, want %q", got, c.want)
 			}
-			if got := w.outcome(t, image); got != "" {
+			if got := e.outcome(t, image); got != "" {
 				t.Errorf("without a policy it is %q", got)
 			}
 		})
@@ -199,17 +199,17 @@ func TestAReleaseIsSignedByATrustedKey(t *testing.T) {
 }
 
 func TestARegistryThatDoesNotAnswerIsNotAMissingSignature(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "vendor/release:1", kubernetes())
-	w.Wrap(failing("/referrers/"))
-	if got := w.under(release.Policy{Keys: []crypto.PublicKey{newSigner(t).key()}}).outcome(t, image); got != release.Unreachable {
+	e := newFakeRegistry(t)
+	image := e.push(t, "vendor/release:1", kubernetes())
+	e.Wrap(failing("/referrers/"))
+	if got := e.under(release.Policy{Keys: []crypto.PublicKey{newSigner(t).key()}}).outcome(t, image); got != release.Unreachable {
 		t.Errorf("it is %q", got)
 	}
 }
 
-func parsedDigest(t *testing.T, w *world, image string) name.Digest {
+func parsedDigest(t *testing.T, e *fakeRegistry, image string) name.Digest {
 	t.Helper()
-	byDigest, err := w.Digest(t.Context(), image)
+	byDigest, err := e.Digest(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,21 +221,21 @@ func parsedDigest(t *testing.T, w *world, image string) name.Digest {
 }
 
 func TestComponentsAreNamedByDigest(t *testing.T) {
-	w := newWorld(t)
-	tagged := w.push(t, "etcd:1", kubernetes())
-	want, err := w.Digest(t.Context(), tagged)
+	e := newFakeRegistry(t)
+	tagged := e.push(t, "etcd:1", kubernetes())
+	want, err := e.Digest(t.Context(), tagged)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := kubernetes()
 	d.Components["etcd"] = tagged
-	image := w.push(t, "release:1", d)
-	if got := w.resolve(t, image, "").Components["etcd"]; got != want {
+	image := e.push(t, "release:1", d)
+	if got := e.resolve(t, image, "").Components["etcd"]; got != want {
 		t.Errorf("etcd is %s, want %s", got, want)
 	}
-	d.Components["etcd"] = w.Host + "/etcd:missing"
-	incomplete := w.push(t, "release:2", d)
-	if _, err := w.releases.Resolve(t.Context(), incomplete, nil); release.KindOf(err) != release.Incomplete || !strings.Contains(err.Error(), "component etcd") {
+	d.Components["etcd"] = e.Host + "/etcd:missing"
+	incomplete := e.push(t, "release:2", d)
+	if _, err := e.releases.Resolve(t.Context(), incomplete, nil); release.KindOf(err) != release.Incomplete || !strings.Contains(err.Error(), "component etcd") {
 		t.Errorf("a component that does not exist: %v", err)
 	}
 }

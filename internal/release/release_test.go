@@ -21,33 +21,33 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/fixture/registry"
 )
 
-// world is a registry and its client.
-type world struct {
+// fakeRegistry is a registry and its client.
+type fakeRegistry struct {
 	*registry.Registry
 	clock    *clocktesting.FakePassiveClock
 	releases *release.Registry
 }
 
-func newWorld(t *testing.T) *world {
+func newFakeRegistry(t *testing.T) *fakeRegistry {
 	reg, err := registry.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = reg.Stop() })
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	return &world{reg, clock, release.New(release.Options{Clock: clock, Wait: time.Minute})}
+	return &fakeRegistry{reg, clock, release.New(release.Options{Clock: clock, Wait: time.Minute})}
 }
 
-func (w *world) push(t *testing.T, as string, d *payload.Description) string {
+func (e *fakeRegistry) push(t *testing.T, as string, d *payload.Description) string {
 	t.Helper()
-	image, err := w.Push(t.Context(), as, d)
+	image, err := e.Push(t.Context(), as, d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return image
 }
 
-func (w *world) pushFiles(t *testing.T, as string, files map[string]string) string {
+func (e *fakeRegistry) pushFiles(t *testing.T, as string, files map[string]string) string {
 	t.Helper()
 	content := map[string][]byte{}
 	for name, text := range files {
@@ -57,30 +57,30 @@ func (w *world) pushFiles(t *testing.T, as string, files map[string]string) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w.pushImage(t, as, image)
+	return e.pushImage(t, as, image)
 }
 
-func (w *world) pushImage(t *testing.T, as string, image v1.Image) string {
+func (e *fakeRegistry) pushImage(t *testing.T, as string, image v1.Image) string {
 	t.Helper()
-	name, err := w.PushImage(t.Context(), as, image)
+	name, err := e.PushImage(t.Context(), as, image)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return name
 }
 
-func (w *world) pushIndex(t *testing.T, as string, index v1.ImageIndex) string {
+func (e *fakeRegistry) pushIndex(t *testing.T, as string, index v1.ImageIndex) string {
 	t.Helper()
-	name, err := w.PushIndex(t.Context(), as, index)
+	name, err := e.PushIndex(t.Context(), as, index)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return name
 }
 
-func (w *world) resolve(t *testing.T, image string, pullSecret string) *release.Release {
+func (e *fakeRegistry) resolve(t *testing.T, image string, pullSecret string) *release.Release {
 	t.Helper()
-	r, err := w.releases.Resolve(t.Context(), image, []byte(pullSecret))
+	r, err := e.releases.Resolve(t.Context(), image, []byte(pullSecret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +88,9 @@ func (w *world) resolve(t *testing.T, image string, pullSecret string) *release.
 }
 
 // kind returns the kind of the resolution's error.
-func (w *world) kind(t *testing.T, image, pullSecret string) release.Kind {
+func (e *fakeRegistry) kind(t *testing.T, image, pullSecret string) release.Kind {
 	t.Helper()
-	r, err := w.releases.Resolve(t.Context(), image, []byte(pullSecret))
+	r, err := e.releases.Resolve(t.Context(), image, []byte(pullSecret))
 	if err == nil {
 		t.Fatalf("%s is release %+v", image, r)
 	}
@@ -98,10 +98,10 @@ func (w *world) kind(t *testing.T, image, pullSecret string) release.Kind {
 }
 
 // asked returns the number of requests that do sends.
-func (w *world) asked(do func()) int {
-	before := len(w.Requests())
+func (e *fakeRegistry) asked(do func()) int {
+	before := len(e.Requests())
 	do()
-	return len(w.Requests()) - before
+	return len(e.Requests()) - before
 }
 
 // someDigest is the digest of an image that is never read.
@@ -123,14 +123,14 @@ func secretFor(host, user, password string) string {
 }
 
 func TestAReleaseHasTheContentOfItsPayload(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
-	byDigest, err := w.Digest(t.Context(), image)
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:v1.36.3", kubernetes())
+	byDigest, err := e.Digest(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{image, byDigest} {
-		got := w.resolve(t, name, "")
+		got := e.resolve(t, name, "")
 		want := &release.Release{
 			Image: name, Digest: byDigest[strings.Index(byDigest, "sha256:"):],
 			Version: "1.36.3", KubernetesVersion: "1.36.3", Architecture: hyperv1.Multi,
@@ -140,7 +140,7 @@ func TestAReleaseHasTheContentOfItsPayload(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	r := w.resolve(t, image, "")
+	r := e.resolve(t, image, "")
 	if image, ok := r.BootImage(hyperv1.ArchitectureARM64, "eu-west-1"); image.AMI != "ami-c" || !ok {
 		t.Errorf("the machine image is %+v", image)
 	}
@@ -150,13 +150,13 @@ func TestAReleaseHasTheContentOfItsPayload(t *testing.T) {
 }
 
 func TestAnIndexLeadsToItsImages(t *testing.T) {
-	w := newWorld(t)
+	e := newFakeRegistry(t)
 	image, err := kubernetes().Image()
 	if err != nil {
 		t.Fatal(err)
 	}
 	index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: image})
-	r := w.resolve(t, w.pushIndex(t, "kubernetes:multi", index), "")
+	r := e.resolve(t, e.pushIndex(t, "kubernetes:multi", index), "")
 	digest, err := index.Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -164,14 +164,14 @@ func TestAnIndexLeadsToItsImages(t *testing.T) {
 	if r.Version != "1.36.3" || r.Digest != digest.String() {
 		t.Errorf("got %s %s, want 1.36.3 %s", r.Version, r.Digest, digest)
 	}
-	if kind := w.kind(t, w.pushIndex(t, "empty:1", empty.Index), ""); kind != release.NotRelease {
+	if kind := e.kind(t, e.pushIndex(t, "empty:1", empty.Index), ""); kind != release.NotRelease {
 		t.Errorf("an index without images is %s", kind)
 	}
 }
 
 func TestErrorsAreClassified(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:v1.36.3", kubernetes())
 	noise, err := random.Image(2000, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -189,24 +189,24 @@ func TestErrorsAreClassified(t *testing.T) {
 	}{
 		"a name that is none":             {"Not An Image", "", release.InvalidReference},
 		"a tag that does not exist":       {image + "-alpha", "", release.NotFound},
-		"a digest that does not exist":    {w.Host + "/kubernetes@sha256:" + strings.Repeat("0", 64), "", release.NotFound},
+		"a digest that does not exist":    {e.Host + "/kubernetes@sha256:" + strings.Repeat("0", 64), "", release.NotFound},
 		"a pull secret that is no JSON":   {image, "{", release.InvalidPullSecret},
-		"an entry that is no credential":  {image, `{"auths": {"` + w.Host + `": {"auth": "&"}}}`, release.InvalidPullSecret},
-		"an image of something else":      {w.pushImage(t, "noise:1", noise), "", release.NotRelease},
-		"an image without layers":         {w.pushImage(t, "empty:2", empty.Image), "", release.NotRelease},
-		"references that are no JSON":     {w.pushFiles(t, "bad:1", map[string]string{"release-manifests/image-references": "{"}), "", release.NotRelease},
-		"references of another kind":      {w.pushFiles(t, "bad:2", map[string]string{"release-manifests/image-references": "{}"}), "", release.NotRelease},
-		"no version":                      {w.pushFiles(t, "bad:3", references("latest", "")), "", release.NotRelease},
-		"no word about Kubernetes":        {w.pushFiles(t, "bad:4", references("4.21.3", "")), "", release.NotRelease},
-		"a component without an image":    {w.pushFiles(t, "bad:5", references("1.36.3", `{"name": "etcd"}`)), "", release.NotRelease},
-		"a component twice":               {w.pushFiles(t, "bad:6", references("1.36.3", `{"name": "etcd", "from": {"name": "a"}}, {"name": "etcd", "from": {"name": "b"}}`)), "", release.NotRelease},
-		"boot images that are no YAML":    {w.pushFiles(t, "bad:7", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "a: b: c")), "", release.NotRelease},
-		"boot images without a stream":    {w.pushFiles(t, "bad:8", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "data: {}")), "", release.NotRelease},
-		"references that fill the memory": {w.pushFiles(t, "bad:9", map[string]string{"release-manifests/image-references": strings.Repeat(" ", 5<<20)}), "", release.NotRelease},
+		"an entry that is no credential":  {image, `{"auths": {"` + e.Host + `": {"auth": "&"}}}`, release.InvalidPullSecret},
+		"an image of something else":      {e.pushImage(t, "noise:1", noise), "", release.NotRelease},
+		"an image without layers":         {e.pushImage(t, "empty:2", empty.Image), "", release.NotRelease},
+		"references that are no JSON":     {e.pushFiles(t, "bad:1", map[string]string{"release-manifests/image-references": "{"}), "", release.NotRelease},
+		"references of another kind":      {e.pushFiles(t, "bad:2", map[string]string{"release-manifests/image-references": "{}"}), "", release.NotRelease},
+		"no version":                      {e.pushFiles(t, "bad:3", references("latest", "")), "", release.NotRelease},
+		"no word about Kubernetes":        {e.pushFiles(t, "bad:4", references("4.21.3", "")), "", release.NotRelease},
+		"a component without an image":    {e.pushFiles(t, "bad:5", references("1.36.3", `{"name": "etcd"}`)), "", release.NotRelease},
+		"a component twice":               {e.pushFiles(t, "bad:6", references("1.36.3", `{"name": "etcd", "from": {"name": "a"}}, {"name": "etcd", "from": {"name": "b"}}`)), "", release.NotRelease},
+		"boot images that are no YAML":    {e.pushFiles(t, "bad:7", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "a: b: c")), "", release.NotRelease},
+		"boot images without a stream":    {e.pushFiles(t, "bad:8", with(references("1.36.3", ""), "release-manifests/1_coreos-bootimages.yaml", "data: {}")), "", release.NotRelease},
+		"references that fill the memory": {e.pushFiles(t, "bad:9", map[string]string{"release-manifests/image-references": strings.Repeat(" ", 5<<20)}), "", release.NotRelease},
 		"a port where nobody listens":     {"127.0.0.1:1/kubernetes:v1", "", release.Unreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := w.releases.Resolve(t.Context(), c.image, []byte(c.secret))
+			_, err := e.releases.Resolve(t.Context(), c.image, []byte(c.secret))
 			if got := release.KindOf(err); got != c.want {
 				t.Fatalf("got %s (%v), want %s", got, err, c.want)
 			}
@@ -214,7 +214,7 @@ func TestErrorsAreClassified(t *testing.T) {
 				t.Errorf("%q does not name the image", err)
 			}
 			// A resolver with an empty cache returns the same sentence.
-			if _, again := release.New(release.Options{Clock: w.clock, Wait: time.Minute}).Resolve(t.Context(), c.image, []byte(c.secret)); again == nil || again.Error() != err.Error() {
+			if _, again := release.New(release.Options{Clock: e.clock, Wait: time.Minute}).Resolve(t.Context(), c.image, []byte(c.secret)); again == nil || again.Error() != err.Error() {
 				t.Errorf("first %q, then %q", err, again)
 			}
 		})
@@ -222,49 +222,49 @@ func TestErrorsAreClassified(t *testing.T) {
 }
 
 func TestOnlyCallersWithAccessGetARelease(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
-	w.Login("alice", "secret")
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:v1.36.3", kubernetes())
+	e.Login("alice", "secret")
 	for name, secret := range map[string]string{
 		"no pull secret":                    "",
 		"a pull secret for another place":   secretFor("quay.io", "alice", "secret"),
-		"a pull secret for another cluster": secretFor(w.Host+"/other", "alice", "secret"),
-		"a wrong password":                  secretFor(w.Host, "alice", "guess"),
+		"a pull secret for another cluster": secretFor(e.Host+"/other", "alice", "secret"),
+		"a wrong password":                  secretFor(e.Host, "alice", "guess"),
 	} {
-		if kind := w.kind(t, image, secret); kind != release.Denied {
+		if kind := e.kind(t, image, secret); kind != release.Denied {
 			t.Errorf("%s: %s", name, kind)
 		}
 	}
-	if r := w.resolve(t, image, secretFor(w.Host, "alice", "secret")); r.Version != "1.36.3" {
+	if r := e.resolve(t, image, secretFor(e.Host, "alice", "secret")); r.Version != "1.36.3" {
 		t.Errorf("version %s", r.Version)
 	}
-	byDigest, err := w.Digest(t.Context(), image)
+	byDigest, err := e.Digest(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.resolve(t, byDigest, secretFor(w.Host, "alice", "secret"))
-	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	e.resolve(t, byDigest, secretFor(e.Host, "alice", "secret"))
+	e.clock.SetTime(e.clock.Now().Add(time.Minute))
 	for _, name := range []string{image, byDigest} {
-		if kind := w.kind(t, name, secretFor(w.Host, "bob", "secret")); kind != release.Denied {
+		if kind := e.kind(t, name, secretFor(e.Host, "bob", "secret")); kind != release.Denied {
 			t.Errorf("what one may know is told to the other: %s", kind)
 		}
 	}
 }
 
 func TestServerErrorsAreUnreachable(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:v1.36.3", kubernetes())
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusTeapot} {
-		w.Wrap(func(http.Handler) http.Handler {
+		e.Wrap(func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		})
-		w.clock.SetTime(w.clock.Now().Add(time.Minute))
-		if kind := w.kind(t, image, ""); kind != release.Unreachable {
+		e.clock.SetTime(e.clock.Now().Add(time.Minute))
+		if kind := e.kind(t, image, ""); kind != release.Unreachable {
 			t.Errorf("%d: %s", status, kind)
 		}
 	}
 	// Half of every blob arrives.
-	w.Wrap(func(next http.Handler) http.Handler {
+	e.Wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if strings.Contains(req.URL.Path, "/blobs/") {
 				w = &half{ResponseWriter: w}
@@ -272,12 +272,12 @@ func TestServerErrorsAreUnreachable(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	})
-	w.clock.SetTime(w.clock.Now().Add(time.Minute))
-	if kind := w.kind(t, image, ""); kind != release.Unreachable {
+	e.clock.SetTime(e.clock.Now().Add(time.Minute))
+	if kind := e.kind(t, image, ""); kind != release.Unreachable {
 		t.Errorf("half a layer: %s", kind)
 	}
 	// One bit of every blob is wrong: it decompresses to something else, or not at all, and is believed in neither case.
-	w.Wrap(func(next http.Handler) http.Handler {
+	e.Wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if strings.Contains(req.URL.Path, "/blobs/") {
 				w = &flipped{ResponseWriter: w}
@@ -285,13 +285,13 @@ func TestServerErrorsAreUnreachable(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	})
-	w.clock.SetTime(w.clock.Now().Add(time.Minute))
-	if _, err := w.releases.Resolve(t.Context(), image, nil); err == nil {
+	e.clock.SetTime(e.clock.Now().Add(time.Minute))
+	if _, err := e.releases.Resolve(t.Context(), image, nil); err == nil {
 		t.Error("a forged layer is believed")
 	}
-	w.Wrap(nil)
-	w.clock.SetTime(w.clock.Now().Add(time.Minute))
-	w.resolve(t, image, "")
+	e.Wrap(nil)
+	e.clock.SetTime(e.clock.Now().Add(time.Minute))
+	e.resolve(t, image, "")
 }
 
 // half cuts the connection in the middle of a body.
@@ -314,91 +314,91 @@ func (f *flipped) Write(p []byte) (int, error) {
 }
 
 func TestACachedReleaseIsNotDownloadedAgain(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
-	byDigest, err := w.Digest(t.Context(), image)
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:v1.36.3", kubernetes())
+	byDigest, err := e.Digest(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.resolve(t, image, "")
-	w.resolve(t, byDigest, "")
-	if n := w.asked(func() { w.resolve(t, image, ""); w.resolve(t, byDigest, "") }); n != 0 {
+	e.resolve(t, image, "")
+	e.resolve(t, byDigest, "")
+	if n := e.asked(func() { e.resolve(t, image, ""); e.resolve(t, byDigest, "") }); n != 0 {
 		t.Errorf("%d requests for what is known", n)
 	}
-	w.clock.SetTime(w.clock.Now().Add(30 * 24 * time.Hour))
-	if n := w.asked(func() { w.resolve(t, byDigest, "") }); n != 0 {
+	e.clock.SetTime(e.clock.Now().Add(30 * 24 * time.Hour))
+	if n := e.asked(func() { e.resolve(t, byDigest, "") }); n != 0 {
 		t.Errorf("%d requests for a digest, which never changes", n)
 	}
 	// Two: the protocol's greeting, and the manifest.
-	if n := w.asked(func() { w.resolve(t, image, "") }); n != 2 {
+	if n := e.asked(func() { e.resolve(t, image, "") }); n != 2 {
 		t.Errorf("%d requests for an old tag, want 2", n)
 	}
 }
 
 func TestAMovedTagIsFollowedAfterItsTTL(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:stable", kubernetes())
-	w.resolve(t, image, "")
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:stable", kubernetes())
+	e.resolve(t, image, "")
 	newer := kubernetes()
 	newer.Version = "1.36.4"
-	w.push(t, "kubernetes:stable", newer)
-	if r := w.resolve(t, image, ""); r.Version != "1.36.3" {
+	e.push(t, "kubernetes:stable", newer)
+	if r := e.resolve(t, image, ""); r.Version != "1.36.3" {
 		t.Errorf("version %s is news at once", r.Version)
 	}
-	w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
-	if r := w.resolve(t, image, ""); r.Version != "1.36.4" {
+	e.clock.SetTime(e.clock.Now().Add(2 * time.Hour))
+	if r := e.resolve(t, image, ""); r.Version != "1.36.4" {
 		t.Errorf("version %s after hours", r.Version)
 	}
 }
 
 func TestAnUnreachableRegistryDoesNotInvalidateTheCache(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:stable", kubernetes())
-	w.resolve(t, image, "")
-	w.Wrap(func(http.Handler) http.Handler {
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:stable", kubernetes())
+	e.resolve(t, image, "")
+	e.Wrap(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	})
 	for range 3 {
-		w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
-		w.resolve(t, image, "")
+		e.clock.SetTime(e.clock.Now().Add(2 * time.Hour))
+		e.resolve(t, image, "")
 	}
-	w.Login("alice", "secret")
-	w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
-	if kind := w.kind(t, image, ""); kind != release.Denied {
+	e.Login("alice", "secret")
+	e.clock.SetTime(e.clock.Now().Add(2 * time.Hour))
+	if kind := e.kind(t, image, ""); kind != release.Denied {
 		t.Errorf("a registry that refuses: %s", kind)
 	}
 }
 
 func TestAFailureIsCachedBriefly(t *testing.T) {
-	w := newWorld(t)
-	image := w.Host + "/kubernetes:v1.36.3"
-	w.kind(t, image, "")
-	w.push(t, "kubernetes:v1.36.3", kubernetes())
-	if n := w.asked(func() { w.kind(t, image, "") }); n != 0 {
+	e := newFakeRegistry(t)
+	image := e.Host + "/kubernetes:v1.36.3"
+	e.kind(t, image, "")
+	e.push(t, "kubernetes:v1.36.3", kubernetes())
+	if n := e.asked(func() { e.kind(t, image, "") }); n != 0 {
 		t.Errorf("%d requests a moment after a failure", n)
 	}
-	w.clock.SetTime(w.clock.Now().Add(time.Minute))
-	w.resolve(t, image, "")
+	e.clock.SetTime(e.clock.Now().Add(time.Minute))
+	e.resolve(t, image, "")
 }
 
 func TestACorrectedTagIsFoundSoon(t *testing.T) {
-	w := newWorld(t)
-	image := w.pushFiles(t, "kubernetes:v1.36.3", map[string]string{"README": "wrong"})
-	if kind := w.kind(t, image, ""); kind != release.NotRelease {
+	e := newFakeRegistry(t)
+	image := e.pushFiles(t, "kubernetes:v1.36.3", map[string]string{"README": "wrong"})
+	if kind := e.kind(t, image, ""); kind != release.NotRelease {
 		t.Fatal(kind)
 	}
-	w.push(t, "kubernetes:v1.36.3", kubernetes())
-	w.clock.SetTime(w.clock.Now().Add(time.Minute))
-	w.resolve(t, image, "")
+	e.push(t, "kubernetes:v1.36.3", kubernetes())
+	e.clock.SetTime(e.clock.Now().Add(time.Minute))
+	e.resolve(t, image, "")
 }
 
 func TestParallelCallersShareOneDownload(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
-	n := w.asked(func() {
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:v1.36.3", kubernetes())
+	n := e.asked(func() {
 		var wg sync.WaitGroup
 		for range 50 {
-			wg.Go(func() { w.resolve(t, image, "") })
+			wg.Go(func() { e.resolve(t, image, "") })
 		}
 		wg.Wait()
 	})
@@ -409,27 +409,27 @@ func TestParallelCallersShareOneDownload(t *testing.T) {
 }
 
 func TestASlowRegistryDoesNotBlockCallers(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "kubernetes:v1.36.3", kubernetes())
-	w.releases = release.New(release.Options{Clock: w.clock, Wait: 10 * time.Millisecond})
+	e := newFakeRegistry(t)
+	image := e.push(t, "kubernetes:v1.36.3", kubernetes())
+	e.releases = release.New(release.Options{Clock: e.clock, Wait: 10 * time.Millisecond})
 	reached, answer := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	w.Wrap(func(next http.Handler) http.Handler {
+	e.Wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			once.Do(func() { close(reached) })
 			<-answer
 			next.ServeHTTP(w, req)
 		})
 	})
-	_, err := w.releases.Resolve(t.Context(), image, nil)
+	_, err := e.releases.Resolve(t.Context(), image, nil)
 	if !release.IsUnreachable(err) || !strings.Contains(err.Error(), "no answer in time") {
 		t.Fatalf("who asks is told %v", err)
 	}
 	<-reached
-	n := w.asked(func() {
+	n := e.asked(func() {
 		close(answer)
 		for {
-			if _, err = w.releases.Resolve(t.Context(), image, nil); err == nil {
+			if _, err = e.releases.Resolve(t.Context(), image, nil); err == nil {
 				return
 			}
 			if !release.IsUnreachable(err) {
@@ -444,31 +444,31 @@ func TestASlowRegistryDoesNotBlockCallers(t *testing.T) {
 }
 
 func TestMirrorsOfAClusterAreTriedFirst(t *testing.T) {
-	w := newWorld(t)
-	image := w.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
-	byDigest, err := w.Digest(t.Context(), image)
+	e := newFakeRegistry(t)
+	image := e.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
+	byDigest, err := e.Digest(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
 	}
 	digest := byDigest[strings.Index(byDigest, "@"):]
-	empty, away := w.Host+"/empty", "127.0.0.1:1/away"
+	empty, away := e.Host+"/empty", "127.0.0.1:1/away"
 	for name, c := range map[string]struct {
 		image   string
 		mirrors []string
 		want    release.Kind // empty if it is found
 	}{
-		"the first mirror has it":               {w.Host + "/source" + digest, []string{w.Host + "/mirror/kubernetes", away}, ""},
-		"the second has it":                     {w.Host + "/source" + digest, []string{empty, w.Host + "/mirror/kubernetes"}, ""},
-		"one is away, and the next has it":      {w.Host + "/source" + digest, []string{away, w.Host + "/mirror/kubernetes"}, ""},
+		"the first mirror has it":               {e.Host + "/source" + digest, []string{e.Host + "/mirror/kubernetes", away}, ""},
+		"the second has it":                     {e.Host + "/source" + digest, []string{empty, e.Host + "/mirror/kubernetes"}, ""},
+		"one is away, and the next has it":      {e.Host + "/source" + digest, []string{away, e.Host + "/mirror/kubernetes"}, ""},
 		"only the source has it":                {byDigest, []string{away, empty}, ""},
-		"nobody has it":                         {w.Host + "/source" + digest, []string{empty}, release.NotFound},
-		"who might have it is away":             {w.Host + "/source" + digest, []string{away, empty}, release.Unreachable},
-		"a tag is something else in each place": {w.Host + "/source:v1.36.3", []string{w.Host + "/mirror/kubernetes"}, release.NotFound},
+		"nobody has it":                         {e.Host + "/source" + digest, []string{empty}, release.NotFound},
+		"who might have it is away":             {e.Host + "/source" + digest, []string{away, empty}, release.Unreachable},
+		"a tag is something else in each place": {e.Host + "/source:v1.36.3", []string{e.Host + "/mirror/kubernetes"}, release.NotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source, _, _ := strings.Cut(c.image, "@")
 			sources := []hyperv1.ImageContentSource{{Source: "quay.io/other", Mirrors: []string{"127.0.0.1:1/other"}}, {Source: source, Mirrors: c.mirrors}}
-			rel, err := release.From(sources, w.releases).Resolve(t.Context(), c.image, nil)
+			rel, err := release.From(sources, e.releases).Resolve(t.Context(), c.image, nil)
 			if release.KindOf(err) != c.want {
 				t.Fatalf("got %v, want %q", err, c.want)
 			}
@@ -477,20 +477,20 @@ func TestMirrorsOfAClusterAreTriedFirst(t *testing.T) {
 			}
 		})
 	}
-	if got := release.From(nil, w.releases); got != release.Resolver(w.releases) {
+	if got := release.From(nil, e.releases); got != release.Resolver(e.releases) {
 		t.Error("a cluster without mirrors has a resolver of its own")
 	}
 }
 
 func TestOverridesReplaceTheRegistry(t *testing.T) {
-	w := newWorld(t)
-	w.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
-	overrides, err := release.ParseOverrides("quay.io/example=" + w.Host + "/mirror, registry.example.test/etcd=mirror.example.test/db")
+	e := newFakeRegistry(t)
+	e.push(t, "mirror/kubernetes:v1.36.3", kubernetes())
+	overrides, err := release.ParseOverrides("quay.io/example=" + e.Host + "/mirror, registry.example.test/etcd=mirror.example.test/db")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.releases = release.New(release.Options{Clock: w.clock, Wait: time.Minute, Overrides: overrides})
-	r := w.resolve(t, "quay.io/example/kubernetes:v1.36.3", "")
+	e.releases = release.New(release.Options{Clock: e.clock, Wait: time.Minute, Overrides: overrides})
+	r := e.resolve(t, "quay.io/example/kubernetes:v1.36.3", "")
 	if r.Image != "quay.io/example/kubernetes:v1.36.3" {
 		t.Errorf("image is %s", r.Image)
 	}

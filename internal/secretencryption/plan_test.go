@@ -19,8 +19,8 @@ func ref(name string) *Key {
 	return &k
 }
 
-// A world is a control plane with API servers that apply the desired configuration.
-type world struct {
+// A fakeEtcd is a control plane with API servers that apply the desired configuration.
+type fakeEtcd struct {
 	t     *testing.T
 	st    *hyperv1.SecretEncryptionRecord
 	facts Facts
@@ -28,13 +28,13 @@ type world struct {
 	written map[string]bool
 }
 
-func newWorld(t *testing.T, present string) *world {
-	w := &world{t: t, written: map[string]bool{}, facts: Facts{Now: time.Unix(1e9, 0), Running: true}}
+func newFakeEtcd(t *testing.T, present string) *fakeEtcd {
+	e := &fakeEtcd{t: t, written: map[string]bool{}, facts: Facts{Now: time.Unix(1e9, 0), Running: true}}
 	if present != "" {
-		w.facts.Encrypting = true
-		w.facts.Present = configuration(present)
+		e.facts.Encrypting = true
+		e.facts.Present = configuration(present)
 	}
-	return w
+	return e
 }
 
 // configuration parses a configuration such as "a b" or "- a", in which objects are not encrypted.
@@ -64,59 +64,59 @@ func text(c *Configuration) string {
 	return strings.Join(names, " ")
 }
 
-func (w *world) String() string {
+func (e *fakeEtcd) String() string {
 	stage := hyperv1.SecretEncryptionStage("")
-	if move := Current(w.st); move != nil {
+	if move := Current(e.st); move != nil {
 		stage = move.Stage
 	}
-	return fmt.Sprintf("%s: %s", stage, text(w.facts.Present))
+	return fmt.Sprintf("%s: %s", stage, text(e.facts.Present))
 }
 
 // plan takes one step, and lets the API servers apply it, one after the other.
-func (w *world) plan() {
-	w.t.Helper()
-	before := w.facts.Present
-	w.st = Next(w.st, w.facts)
-	w.facts.Rewritten = false
-	if w.st == nil {
+func (e *fakeEtcd) plan() {
+	e.t.Helper()
+	before := e.facts.Present
+	e.st = Next(e.st, e.facts)
+	e.facts.Rewritten = false
+	if e.st == nil {
 		return
 	}
 	var present []Key
 	if before != nil {
 		present = before.Keys
 	}
-	after := Desired(w.st, w.facts.Backup, present)
-	w.check(before, &after)
-	w.facts.Present, w.facts.RolledOut = &after, true
-	if Writer(w.st) != nil {
-		w.written[Writer(w.st).Name] = true
+	after := Desired(e.st, e.facts.Backup, present)
+	e.check(before, &after)
+	e.facts.Present, e.facts.RolledOut = &after, true
+	if Writer(e.st) != nil {
+		e.written[Writer(e.st).Name] = true
 	}
 }
 
 // check fails the test if API servers with both configurations, at the same
 // time, could not read the data in etcd and the data that either writes.
-func (w *world) check(before, after *Configuration) {
-	w.t.Helper()
+func (e *fakeEtcd) check(before, after *Configuration) {
+	e.t.Helper()
 	for _, c := range []*Configuration{before, after} {
 		if c == nil {
 			continue
 		}
-		for name := range w.written {
-			if !contains(c.Keys, key(name)) && !w.replaced(name) {
-				w.t.Errorf("configuration %s cannot read what %s has encrypted", text(c), name)
+		for name := range e.written {
+			if !contains(c.Keys, key(name)) && !e.replaced(name) {
+				e.t.Errorf("configuration %s cannot read what %s has encrypted", text(c), name)
 			}
 		}
 	}
-	if before == nil || after.InTheClear || len(w.written) == 0 && len(before.Keys) == 0 {
+	if before == nil || after.InTheClear || len(e.written) == 0 && len(before.Keys) == 0 {
 		return
 	}
 	if writes := after.Keys[0]; !contains(before.Keys, writes) {
-		w.t.Errorf("an API server with %s cannot read what %s writes, of %s", text(before), writes.Name, text(after))
+		e.t.Errorf("an API server with %s cannot read what %s writes, of %s", text(before), writes.Name, text(after))
 	}
 }
 
-func (w *world) replaced(name string) bool {
-	for _, needed := range Needed(w.st) {
+func (e *fakeEtcd) replaced(name string) bool {
+	for _, needed := range Needed(e.st) {
 		if needed.Name == name {
 			return false
 		}
@@ -125,32 +125,32 @@ func (w *world) replaced(name string) bool {
 }
 
 // rewrite has everything written with the first key.
-func (w *world) rewrite() {
-	w.facts.Rewritten = true
-	w.written = map[string]bool{w.facts.Present.Keys[0].Name: true}
+func (e *fakeEtcd) rewrite() {
+	e.facts.Rewritten = true
+	e.written = map[string]bool{e.facts.Present.Keys[0].Name: true}
 }
 
 // runToEnd repeats until there is no change, and returns every change.
-func (w *world) runToEnd() []string {
-	w.t.Helper()
+func (e *fakeEtcd) runToEnd() []string {
+	e.t.Helper()
 	var seen []string
 	for range 30 {
-		w.plan()
-		if now := w.String(); len(seen) == 0 || seen[len(seen)-1] != now {
+		e.plan()
+		if now := e.String(); len(seen) == 0 || seen[len(seen)-1] != now {
 			seen = append(seen, now)
 		}
-		switch move := Current(w.st); {
+		switch move := Current(e.st); {
 		case move == nil:
 			return seen
 		case move.Stage == hyperv1.SecretEncryptionReencrypt:
-			w.rewrite()
+			e.rewrite()
 		case move.Stage == hyperv1.SecretEncryptionRetain:
-			w.facts.Now = w.facts.Now.Add(RetainFor)
+			e.facts.Now = e.facts.Now.Add(RetainFor)
 		case move.Stage == hyperv1.SecretEncryptionDone:
 			return seen
 		}
 	}
-	w.t.Fatalf("it does not come to rest: %v", seen)
+	e.t.Fatalf("it does not come to rest: %v", seen)
 	return nil
 }
 
@@ -162,75 +162,75 @@ func expect(t *testing.T, got []string, want ...string) {
 }
 
 // done is a cluster that has been at rest with that key.
-func done(t *testing.T, name string) *world {
-	w := newWorld(t, name)
-	w.facts.Goal = ref(name)
-	w.runToEnd()
-	return w
+func done(t *testing.T, name string) *fakeEtcd {
+	e := newFakeEtcd(t, name)
+	e.facts.Goal = ref(name)
+	e.runToEnd()
+	return e
 }
 
 func TestAKeyGoesThroughAllStages(t *testing.T) {
-	w := done(t, "a")
-	w.facts.Goal = ref("b")
-	expect(t, w.runToEnd(), "ReadKey: a b", "WriteKey: b a", "Reencrypt: b a", "Retain: b a", "Drop: b", "Done: b")
-	if st := w.st; st.ActiveKey.Name != "b" || st.TargetKey != nil || len(st.History) != 2 || st.History[0].State != hyperv1.SecretEncryptionMigrationCompleted || st.History[0].From.Name != "a" {
+	e := done(t, "a")
+	e.facts.Goal = ref("b")
+	expect(t, e.runToEnd(), "ReadKey: a b", "WriteKey: b a", "Reencrypt: b a", "Retain: b a", "Drop: b", "Done: b")
+	if st := e.st; st.ActiveKey.Name != "b" || st.TargetKey != nil || len(st.History) != 2 || st.History[0].State != hyperv1.SecretEncryptionMigrationCompleted || st.History[0].From.Name != "a" {
 		t.Errorf("the status is %+v", st)
 	}
 }
 
 func TestTheFirstKeyOfARunningClusterGoesThroughAllStages(t *testing.T) {
-	w := newWorld(t, "")
-	w.facts.Goal = ref("a")
-	expect(t, w.runToEnd(), "ReadKey: - a", "WriteKey: a", "Reencrypt: a", "Done: a")
+	e := newFakeEtcd(t, "")
+	e.facts.Goal = ref("a")
+	expect(t, e.runToEnd(), "ReadKey: - a", "WriteKey: a", "Reencrypt: a", "Done: a")
 }
 
 func TestTheKeyOfANewClusterWritesAtOnce(t *testing.T) {
-	w := newWorld(t, "")
-	w.facts.Running, w.facts.Goal = false, ref("a")
-	expect(t, w.runToEnd(), "WriteKey: a", "Reencrypt: a", "Done: a")
+	e := newFakeEtcd(t, "")
+	e.facts.Running, e.facts.Goal = false, ref("a")
+	expect(t, e.runToEnd(), "WriteKey: a", "Reencrypt: a", "Done: a")
 }
 
 // An operator before this one left every key in the configuration.
 func TestKeysOfEarlierVersionsAreAdopted(t *testing.T) {
-	w := newWorld(t, "c b a")
-	w.facts.Goal = ref("c")
-	expect(t, w.runToEnd(), "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
+	e := newFakeEtcd(t, "c b a")
+	e.facts.Goal = ref("c")
+	expect(t, e.runToEnd(), "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
 }
 
 func TestAKeyMayChangeDuringAnUpgradeOfTheOperator(t *testing.T) {
-	w := newWorld(t, "b a")
-	w.facts.Goal = ref("c")
-	w.written = map[string]bool{"a": true, "b": true}
-	expect(t, w.runToEnd(), "WriteKey: b a", "ReadKey: b c a", "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
+	e := newFakeEtcd(t, "b a")
+	e.facts.Goal = ref("c")
+	e.written = map[string]bool{"a": true, "b": true}
+	expect(t, e.runToEnd(), "WriteKey: b a", "ReadKey: b c a", "WriteKey: c b a", "Reencrypt: c b a", "Retain: c b a", "Drop: c", "Done: c")
 }
 
 // The way of users that name the new key as backupKey first.
 func TestABackupKeyIsReadAndDoesNotWrite(t *testing.T) {
-	w := done(t, "a")
-	w.facts.Backup = ref("b")
-	w.facts.Present = configuration("a b")
-	w.facts.Goal, w.facts.Backup = ref("b"), ref("a")
-	expect(t, w.runToEnd(), "ReadKey: a b", "WriteKey: b a", "Reencrypt: b a", "Done: b a")
-	w.facts.Backup = nil
-	next := Desired(w.st, nil, w.facts.Present.Keys)
+	e := done(t, "a")
+	e.facts.Backup = ref("b")
+	e.facts.Present = configuration("a b")
+	e.facts.Goal, e.facts.Backup = ref("b"), ref("a")
+	expect(t, e.runToEnd(), "ReadKey: a b", "WriteKey: b a", "Reencrypt: b a", "Done: b a")
+	e.facts.Backup = nil
+	next := Desired(e.st, nil, e.facts.Present.Keys)
 	if text(&next) != "b" {
 		t.Errorf("without a backupKey the keys are %s", text(&next))
 	}
 }
 
 func TestAKeyThatIsChangedAgainExtendsTheMove(t *testing.T) {
-	until := func(t *testing.T, stage hyperv1.SecretEncryptionStage) *world {
-		w := done(t, "a")
-		w.facts.Goal = ref("b")
+	until := func(t *testing.T, stage hyperv1.SecretEncryptionStage) *fakeEtcd {
+		e := done(t, "a")
+		e.facts.Goal = ref("b")
 		for range 10 {
-			if w.plan(); Current(w.st).Stage == stage {
-				return w
+			if e.plan(); Current(e.st).Stage == stage {
+				return e
 			}
-			if Current(w.st).Stage == hyperv1.SecretEncryptionReencrypt {
-				w.rewrite()
+			if Current(e.st).Stage == hyperv1.SecretEncryptionReencrypt {
+				e.rewrite()
 			}
-			if Current(w.st).Stage == hyperv1.SecretEncryptionRetain {
-				w.facts.Now = w.facts.Now.Add(RetainFor)
+			if Current(e.st).Stage == hyperv1.SecretEncryptionRetain {
+				e.facts.Now = e.facts.Now.Add(RetainFor)
 			}
 		}
 		t.Fatalf("it never is in stage %s", stage)
@@ -245,44 +245,44 @@ func TestAKeyThatIsChangedAgainExtendsTheMove(t *testing.T) {
 		hyperv1.SecretEncryptionDrop:      {"ReadKey: b c", "WriteKey: c b", "Reencrypt: c b", "Retain: c b", "Drop: c", "Done: c"},
 	} {
 		t.Run("in stage "+string(stage), func(t *testing.T) {
-			w := until(t, stage)
-			w.facts.Goal = ref("c")
-			expect(t, w.runToEnd(), want...)
+			e := until(t, stage)
+			e.facts.Goal = ref("c")
+			expect(t, e.runToEnd(), want...)
 		})
 	}
 	t.Run("back, before anything was encrypted with it", func(t *testing.T) {
-		w := until(t, hyperv1.SecretEncryptionReadKey)
-		w.facts.Goal = ref("a")
-		expect(t, w.runToEnd(), "Done: a")
+		e := until(t, hyperv1.SecretEncryptionReadKey)
+		e.facts.Goal = ref("a")
+		expect(t, e.runToEnd(), "Done: a")
 	})
 	t.Run("back, after something was", func(t *testing.T) {
-		w := until(t, hyperv1.SecretEncryptionReencrypt)
-		w.facts.Goal = ref("a")
-		expect(t, w.runToEnd(), "ReadKey: b a", "WriteKey: a b", "Reencrypt: a b", "Retain: a b", "Drop: a", "Done: a")
+		e := until(t, hyperv1.SecretEncryptionReencrypt)
+		e.facts.Goal = ref("a")
+		expect(t, e.runToEnd(), "ReadKey: b a", "WriteKey: a b", "Reencrypt: a b", "Retain: a b", "Drop: a", "Done: a")
 	})
 }
 
 // A user, or a program, that changes the key all the time.
 func TestTheStatusNamesEveryKeyHoweverOftenItChanges(t *testing.T) {
-	w := done(t, "a")
+	e := done(t, "a")
 	for i := range 40 {
-		w.facts.Goal = ref(fmt.Sprintf("k%d", i))
+		e.facts.Goal = ref(fmt.Sprintf("k%d", i))
 		for range 2 { // as far as the stage in which it writes
-			w.plan()
+			e.plan()
 		}
-		if len(w.st.History) > maxMoves {
-			t.Fatalf("the status has %d moves", len(w.st.History))
+		if len(e.st.History) > maxMoves {
+			t.Fatalf("the status has %d moves", len(e.st.History))
 		}
 	}
-	if !Overtaken(w.st, w.facts) {
+	if !Overtaken(e.st, e.facts) {
 		t.Error("it turned to every key")
 	}
-	for name := range w.written {
-		if w.replaced(name) {
+	for name := range e.written {
+		if e.replaced(name) {
 			t.Errorf("key %s has encrypted something, and nobody knows", name)
 		}
 	}
-	if got := w.runToEnd(); len(got) == 0 || !strings.HasSuffix(got[len(got)-1], "Done: k39") {
+	if got := e.runToEnd(); len(got) == 0 || !strings.HasSuffix(got[len(got)-1], "Done: k39") {
 		t.Errorf("it went %v", got)
 	}
 }
@@ -294,46 +294,46 @@ func TestUnknownFactsChangeNothing(t *testing.T) {
 		}
 	})
 	t.Run("a key that cannot be read", func(t *testing.T) {
-		w := done(t, "a")
-		w.facts.Goal = nil
-		expect(t, w.runToEnd(), "Done: a")
+		e := done(t, "a")
+		e.facts.Goal = nil
+		expect(t, e.runToEnd(), "Done: a")
 	})
-	for name, spoil := range map[string]func(*world){
-		"API servers that still run something else":   func(w *world) { w.facts.RolledOut = false },
-		"a configuration that somebody has changed":   func(w *world) { w.facts.Present = configuration("a") },
-		"a configuration that somebody has deleted":   func(w *world) { w.facts.Present = nil },
-		"a configuration in another order than asked": func(w *world) { w.facts.Present = configuration("b a") },
+	for name, spoil := range map[string]func(*fakeEtcd){
+		"API servers that still run something else":   func(e *fakeEtcd) { e.facts.RolledOut = false },
+		"a configuration that somebody has changed":   func(e *fakeEtcd) { e.facts.Present = configuration("a") },
+		"a configuration that somebody has deleted":   func(e *fakeEtcd) { e.facts.Present = nil },
+		"a configuration in another order than asked": func(e *fakeEtcd) { e.facts.Present = configuration("b a") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := done(t, "a")
-			w.facts.Goal = ref("b")
-			w.plan()
-			spoil(w)
-			if st := Next(w.st, w.facts); Current(st).Stage != hyperv1.SecretEncryptionReadKey {
+			e := done(t, "a")
+			e.facts.Goal = ref("b")
+			e.plan()
+			spoil(e)
+			if st := Next(e.st, e.facts); Current(st).Stage != hyperv1.SecretEncryptionReadKey {
 				t.Errorf("it goes on to %s", Current(st).Stage)
 			}
 		})
 	}
 	t.Run("Secrets that are not all rewritten", func(t *testing.T) {
-		w := done(t, "a")
-		w.facts.Goal = ref("b")
+		e := done(t, "a")
+		e.facts.Goal = ref("b")
 		for range 6 {
-			w.plan()
+			e.plan()
 		}
-		if w.String() != "Reencrypt: b a" || w.st.ActiveKey.Name != "a" {
-			t.Errorf("it is %s", w)
+		if e.String() != "Reencrypt: b a" || e.st.ActiveKey.Name != "a" {
+			t.Errorf("it is %s", e)
 		}
 	})
 }
 
 // A Secret that gets another name keeps its key.
 func TestARenamedKeyIsTheSameKey(t *testing.T) {
-	w := done(t, "a")
+	e := done(t, "a")
 	renamed := key("a")
 	renamed.Name = "z"
-	w.facts.Goal = &renamed
-	w.plan()
-	if w.st.ActiveKey.Name != "z" || w.st.TargetKey != nil {
-		t.Errorf("the status is %+v", w.st)
+	e.facts.Goal = &renamed
+	e.plan()
+	if e.st.ActiveKey.Name != "z" || e.st.TargetKey != nil {
+		t.Errorf("the status is %+v", e.st)
 	}
 }

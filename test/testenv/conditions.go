@@ -11,14 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// FindCondition returns a condition of the object under test, or nil.
-func (e *Env) FindCondition(conditionType string) *metav1.Condition {
-	e.T.Helper()
-	return e.FindConditionOf(e.Object, conditionType)
-}
-
-// FindConditionOf reads an object and returns one of its conditions, or nil.
-func (e *Env) FindConditionOf(obj client.Object, conditionType string) *metav1.Condition {
+// lookUp reads an object and returns one of its conditions, or nil.
+func (e *Env) lookUp(obj client.Object, conditionType string) *metav1.Condition {
 	e.T.Helper()
 	condition, err := e.findCondition(e.T.Context(), obj, conditionType)
 	e.Must(err)
@@ -34,7 +28,7 @@ func (e *Env) Condition(conditionType string) metav1.Condition {
 // ConditionOf reads an object and returns one of its conditions, which must be set.
 func (e *Env) ConditionOf(obj client.Object, conditionType string) metav1.Condition {
 	e.T.Helper()
-	condition := e.FindConditionOf(obj, conditionType)
+	condition := e.lookUp(obj, conditionType)
 	if condition == nil {
 		e.T.Fatalf("%s has no condition %s: %+v", obj.GetName(), conditionType, content(e, Read(e, obj))["status"])
 	}
@@ -44,7 +38,7 @@ func (e *Env) ConditionOf(obj client.Object, conditionType string) metav1.Condit
 // ConditionText returns a condition of the object under test as "status reason: message", or "nothing".
 func (e *Env) ConditionText(conditionType string) string {
 	e.T.Helper()
-	condition := e.FindCondition(conditionType)
+	condition := e.lookUp(e.Object, conditionType)
 	if condition == nil {
 		return "nothing"
 	}
@@ -68,7 +62,7 @@ func (e *Env) ExpectCondition(conditionType string, status metav1.ConditionStatu
 // ExpectConditionOf is like ExpectCondition, for any object.
 func (e *Env) ExpectConditionOf(obj client.Object, conditionType string, status metav1.ConditionStatus, reason string, words ...string) {
 	e.T.Helper()
-	condition := e.FindConditionOf(obj, conditionType)
+	condition := e.lookUp(obj, conditionType)
 	if condition == nil || condition.Status != status || condition.Reason != reason {
 		e.T.Errorf("%s of %s is %+v, want %s %s", conditionType, obj.GetName(), condition, status, reason)
 		return
@@ -85,7 +79,7 @@ func (e *Env) ExpectConditions(want map[string]string) {
 	e.T.Helper()
 	for conditionType, text := range want {
 		if text == "" {
-			if condition := e.FindCondition(conditionType); condition != nil {
+			if condition := e.lookUp(e.Object, conditionType); condition != nil {
 				e.T.Errorf("%s is %+v, want it not to be set", conditionType, condition)
 			}
 			continue

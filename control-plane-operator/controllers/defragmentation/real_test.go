@@ -36,15 +36,15 @@ func TestDefragmentationShrinksARealDatabase(t *testing.T) {
 	etcd := real{etcdserver.Connect(t, server), server.ClientURL}
 	fillAndEmpty(t, etcd)
 
-	w := newWorld(t)
-	w.hcp.Spec.ControllerAvailabilityPolicy = hyperv1.SingleReplica
-	w.connect = func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return etcd, nil }
+	e := newFakeMembers(t)
+	e.hcp.Spec.ControllerAvailabilityPolicy = hyperv1.SingleReplica
+	e.connect = func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return etcd, nil }
 	before, err := etcd.Status(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.pass()
-	w.pass()
+	e.pass()
+	e.pass()
 	after, err := etcd.Status(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -11,10 +11,9 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
 // A cluster is an etcd of three members. Their databases shrink when they are defragmented.
@@ -61,109 +60,105 @@ func (c *cluster) AlarmDisarm(_ context.Context, m *clientv3.AlarmMember) (*clie
 
 func (c *cluster) Close() error { return nil }
 
-type world struct {
+// fakeMembers is a control plane with the members of its etcd.
+type fakeMembers struct {
 	*cluster
-	*Controller
-	t      *testing.T
-	clock  *clocktesting.FakeClock
-	events *events.FakeRecorder
-	hcp    *hyperv1.HostedControlPlane
+	*testenv.Env
+	controller *Controller
+	hcp        *hyperv1.HostedControlPlane
 	// connect returns a client of the members.
 	connect func(context.Context, *hyperv1.HostedControlPlane) (API, error)
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{
-		cluster: newCluster(), t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), events: events.NewFakeRecorder(10),
-		hcp: &hyperv1.HostedControlPlane{},
-	}
-	w.hcp.Namespace, w.hcp.Name = "clusters-demo", "demo"
-	w.hcp.Spec.Etcd.ManagementType = hyperv1.Managed
-	w.hcp.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
-	w.connect = func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return w.cluster, nil }
-	w.Controller = New(Options{
-		Recorder: w.events, Clock: w.clock,
-		Connect: func(ctx context.Context, hcp *hyperv1.HostedControlPlane) (API, error) { return w.connect(ctx, hcp) },
+func newFakeMembers(t *testing.T) *fakeMembers {
+	e := &fakeMembers{cluster: newCluster(), Env: testenv.New(t), hcp: testenv.HostedControlPlane(func(hcp *hyperv1.HostedControlPlane) {
+		hcp.Spec.Etcd.ManagementType = hyperv1.Managed
+		hcp.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	})}
+	e.connect = func(context.Context, *hyperv1.HostedControlPlane) (API, error) { return e.cluster, nil }
+	e.controller = New(Options{
+		Recorder: e.Events, Clock: e.Clock,
+		Connect: func(ctx context.Context, hcp *hyperv1.HostedControlPlane) (API, error) { return e.connect(ctx, hcp) },
 	})
-	return w
+	return e
 }
 
 // pass runs one reconcile, and then advances the time to the next.
-func (w *world) pass() {
-	w.t.Helper()
-	result, err := w.ReconcileObject(w.t.Context(), w.hcp)
+func (e *fakeMembers) pass() {
+	e.T.Helper()
+	result, err := e.controller.ReconcileObject(e.T.Context(), e.hcp)
 	if err != nil || result.RequeueAfter == 0 {
-		w.t.Fatalf("it has stopped: %+v, %v", result, err)
+		e.T.Fatalf("it has stopped: %+v, %v", result, err)
 	}
-	w.clock.Step(result.RequeueAfter)
+	e.Clock.Step(result.RequeueAfter)
 }
 
-func (w *world) wantDone(what ...string) {
-	w.t.Helper()
-	if !slices.Equal(w.done, what) {
-		w.t.Errorf("done: %v, want %v", w.done, what)
+func (e *fakeMembers) wantDone(what ...string) {
+	e.T.Helper()
+	if !slices.Equal(e.done, what) {
+		e.T.Errorf("done: %v, want %v", e.done, what)
 	}
 }
 
 func TestMembersAreDefragmentedOneByOneAndTheLeaderLast(t *testing.T) {
-	w := newWorld(t)
-	w.pass()
-	w.wantDone() // a new cluster
+	e := newFakeMembers(t)
+	e.pass()
+	e.wantDone() // a new cluster
 	for range 5 {
-		w.pass()
+		e.pass()
 	}
-	w.wantDone("etcd-1", "etcd-2", "etcd-0")
-	if got := <-w.events.Events; !strings.Contains(got, "the database of etcd-1 had 400 MiB, of which 100 MiB were in use") {
-		t.Errorf("the user is told: %s", got)
+	e.wantDone("etcd-1", "etcd-2", "etcd-0")
+	if got := e.Events.Drain(); len(got) == 0 || !strings.Contains(got[0], "the database of etcd-1 had 400 MiB, of which 100 MiB were in use") {
+		t.Errorf("the user is told: %q", got)
 	}
 }
 
 func TestOtherReconcilesDoNotTriggerACheck(t *testing.T) {
-	w := newWorld(t)
-	w.pass()
-	w.pass()
-	w.wantDone("etcd-1")
-	w.clock.Step(-30 * time.Second) // the spec changes
-	w.pass()
-	w.wantDone("etcd-1")
+	e := newFakeMembers(t)
+	e.pass()
+	e.pass()
+	e.wantDone("etcd-1")
+	e.Clock.Step(-30 * time.Second) // the spec changes
+	e.pass()
+	e.wantDone("etcd-1")
 }
 
 func TestNoDefragmentationWhileAMemberIsMissing(t *testing.T) {
-	w := newWorld(t)
-	w.down = "etcd-2"
+	e := newFakeMembers(t)
+	e.down = "etcd-2"
 	for range 3 {
-		w.pass()
+		e.pass()
 	}
-	w.wantDone()
-	w.down = ""
-	w.members["etcd-2"].Leader = 0
-	w.pass()
-	w.wantDone()
-	w.members["etcd-2"].Leader = 1
-	w.pass()
-	w.wantDone("etcd-1")
+	e.wantDone()
+	e.down = ""
+	e.members["etcd-2"].Leader = 0
+	e.pass()
+	e.wantDone()
+	e.members["etcd-2"].Leader = 1
+	e.pass()
+	e.wantDone("etcd-1")
 }
 
 func TestFullEtcdAcceptsWritesAfterDefragmentation(t *testing.T) {
-	w := newWorld(t)
-	w.members = map[string]*clientv3.StatusResponse{"etcd-0": of(1, 990, 700), "etcd-1": of(2, 960, 700), "etcd-2": of(3, 710, 700)}
-	w.alarms = []*etcdserverpb.AlarmMember{
+	e := newFakeMembers(t)
+	e.members = map[string]*clientv3.StatusResponse{"etcd-0": of(1, 990, 700), "etcd-1": of(2, 960, 700), "etcd-2": of(3, 710, 700)}
+	e.alarms = []*etcdserverpb.AlarmMember{
 		{MemberID: 1, Alarm: etcdserverpb.AlarmType_NOSPACE}, {MemberID: 2, Alarm: etcdserverpb.AlarmType_NOSPACE},
 		{MemberID: 3, Alarm: etcdserverpb.AlarmType_CORRUPT},
 	}
 	for range 5 {
-		w.pass()
+		e.pass()
 	}
-	w.wantDone("etcd-1", "etcd-0", "disarm 1", "disarm 2")
-	if len(w.alarms) != 1 {
-		t.Errorf("alarms that are on: %v", w.alarms)
+	e.wantDone("etcd-1", "etcd-0", "disarm 1", "disarm 2")
+	if len(e.alarms) != 1 {
+		t.Errorf("alarms that are on: %v", e.alarms)
 	}
 }
 
 func TestUnmanagedEtcdIsSkipped(t *testing.T) {
-	w := newWorld(t)
-	w.hcp.Spec.Etcd.ManagementType = hyperv1.Unmanaged
-	if result, err := w.ReconcileObject(t.Context(), w.hcp); err != nil || result.RequeueAfter != 0 {
+	e := newFakeMembers(t)
+	e.hcp.Spec.Etcd.ManagementType = hyperv1.Unmanaged
+	if result, err := e.controller.ReconcileObject(t.Context(), e.hcp); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("a user's own etcd: %+v, %v", result, err)
 	}
 }

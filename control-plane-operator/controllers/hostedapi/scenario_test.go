@@ -118,9 +118,7 @@ func (e *fakeAPIServer) outlast() {
 	e.T.Helper()
 	for spent := time.Duration(0); spent < outage; spent += confirmAfter {
 		e.ExpectConditionText(hyperv1.KubeAPIServerAvailable, "True AsExpected: the API server is ready")
-		if e.RequeueAfter != confirmAfter {
-			e.T.Errorf("comes back after %s", e.RequeueAfter)
-		}
+		e.ExpectRequeue(confirmAfter)
 		e.Later()
 	}
 }
@@ -202,9 +200,7 @@ func TestNewAPIServerIsCheckedEverySecond(t *testing.T) {
 	})
 	e.RequeueAfter = 0 // the watch reports a ready pod
 	e.Later()
-	if e.RequeueAfter != arrivalInterval {
-		t.Errorf("comes back after %s", e.RequeueAfter)
-	}
+	e.ExpectRequeue(arrivalInterval)
 	e.Clock.Step(arrival)
 	e.Later()
 	if e.RequeueAfter < 8*time.Second {

@@ -55,8 +55,8 @@ type resource struct {
 	born                  time.Time
 }
 
-// world is a cloud, and the disk of the process that uses it.
-type world struct {
+// fakeCloud is a cloud, and the disk of the process that uses it.
+type fakeCloud struct {
 	mu        sync.Mutex
 	resources map[string]resource
 	next      int
@@ -76,70 +76,70 @@ type world struct {
 	dead    bool
 }
 
-func newWorld() *world { return &world{resources: map[string]resource{}} }
+func newFakeCloud() *fakeCloud { return &fakeCloud{resources: map[string]resource{}} }
 
 // alive counts a moment. From dieAt on the process is dead: its actions have no effect.
-func (w *world) alive() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.moment++
-	if w.dieAt > 0 && w.moment >= w.dieAt {
-		w.dead = true
+func (cloud *fakeCloud) alive() bool {
+	cloud.mu.Lock()
+	defer cloud.mu.Unlock()
+	cloud.moment++
+	if cloud.dieAt > 0 && cloud.moment >= cloud.dieAt {
+		cloud.dead = true
 	}
-	return !w.dead
+	return !cloud.dead
 }
 
-func (w *world) save(text []byte) error {
-	if !w.alive() {
+func (cloud *fakeCloud) save(text []byte) error {
+	if !cloud.alive() {
 		return errDied
 	}
-	w.mu.Lock()
-	w.disk = bytes.Clone(text)
-	w.mu.Unlock()
-	if !w.alive() {
+	cloud.mu.Lock()
+	cloud.disk = bytes.Clone(text)
+	cloud.mu.Unlock()
+	if !cloud.alive() {
 		return errDied
 	}
 	return nil
 }
 
-func (w *world) call(action string, effect func() error) error {
-	if !w.alive() {
+func (cloud *fakeCloud) call(action string, effect func() error) error {
+	if !cloud.alive() {
 		return errDied
 	}
-	w.mu.Lock()
-	w.running++
-	w.most = max(w.most, w.running)
-	w.mu.Unlock()
+	cloud.mu.Lock()
+	cloud.running++
+	cloud.most = max(cloud.most, cloud.running)
+	cloud.mu.Unlock()
 	defer func() {
-		w.mu.Lock()
-		w.running--
-		w.mu.Unlock()
+		cloud.mu.Lock()
+		cloud.running--
+		cloud.mu.Unlock()
 	}()
-	time.Sleep(w.latency)
-	if w.fail != nil {
-		if err := w.fail(action); err != nil {
+	time.Sleep(cloud.latency)
+	if cloud.fail != nil {
+		if err := cloud.fail(action); err != nil {
 			return err
 		}
 	}
-	w.mu.Lock()
+	cloud.mu.Lock()
 	err := effect()
-	w.log = append(w.log, action)
+	cloud.log = append(cloud.log, action)
 	if !strings.HasPrefix(action, "read") {
-		w.writes++
+		cloud.writes++
 	}
-	w.mu.Unlock()
-	if !w.alive() {
+	cloud.mu.Unlock()
+	if !cloud.alive() {
 		return errDied
 	}
-	if err == nil && w.lose != nil && w.lose(action) {
+	if err == nil && cloud.lose != nil && cloud.lose(action) {
 		return errLost
 	}
 	return err
 }
 
 // node returns the node of a resource. Its dependencies must exist when it is created, and may not be deleted while it exists.
-func (w *world) node(id string, repeatable bool, uses ...string) *resourcegraph.Node {
-	visible := func(r resource) bool { return time.Since(r.born) >= w.lag }
+func (cloud *fakeCloud) node(id string, repeatable bool, uses ...string) *resourcegraph.Node {
+	visible := func(r resource) bool { return time.Since(r.born) >= cloud.lag }
 	return &resourcegraph.Node{
 		ID: id, Kind: "Thing", Name: id, DependsOn: uses, Repeatable: repeatable, SlowDeletion: true,
 		Desired: func(ids resourcegraph.IDs) resourcegraph.Attributes {
@@ -147,10 +147,10 @@ func (w *world) node(id string, repeatable bool, uses ...string) *resourcegraph.
 		},
 		Immutable: []string{"colour"},
 		Read: func(_ context.Context, l resourcegraph.Lookup) (found resourcegraph.Observed, err error) {
-			err = w.call("read "+id, func() error {
-				for _, key := range slices.Sorted(maps.Keys(w.resources)) {
-					if r := w.resources[key]; r.node == id && visible(r) && (!found.Exists() || l.ID == r.id) {
-						found = w.observed(r)
+			err = cloud.call("read "+id, func() error {
+				for _, key := range slices.Sorted(maps.Keys(cloud.resources)) {
+					if r := cloud.resources[key]; r.node == id && visible(r) && (!found.Exists() || l.ID == r.id) {
+						found = cloud.observed(r)
 					}
 				}
 				return nil
@@ -162,78 +162,78 @@ func (w *world) node(id string, repeatable bool, uses ...string) *resourcegraph.
 			for _, u := range uses {
 				used = append(used, c.IDs(u))
 			}
-			err = w.call("create "+id, func() error {
+			err = cloud.call("create "+id, func() error {
 				for _, u := range used {
-					if r, ok := w.resources[u]; !ok || !visible(r) {
+					if r, ok := cloud.resources[u]; !ok || !visible(r) {
 						return errNotSeen
 					}
 				}
-				for _, r := range w.resources {
+				for _, r := range cloud.resources {
 					if repeatable && r.node == id && r.token == c.Token {
-						made = w.observed(r)
+						made = cloud.observed(r)
 						return nil
 					}
 				}
-				w.next++
-				r := resource{id: fmt.Sprintf("%s-%04d", id, w.next), node: id, token: c.Token, size: c.Desired["size"], uses: used, born: time.Now()}
-				w.resources[r.id] = r
-				made = w.observed(r)
+				cloud.next++
+				r := resource{id: fmt.Sprintf("%s-%04d", id, cloud.next), node: id, token: c.Token, size: c.Desired["size"], uses: used, born: time.Now()}
+				cloud.resources[r.id] = r
+				made = cloud.observed(r)
 				return nil
 			})
 			return made, err
 		},
 		Update: func(_ context.Context, u resourcegraph.Update) error {
-			return w.call("update "+id, func() error {
-				r := w.resources[u.Observed.ID]
+			return cloud.call("update "+id, func() error {
+				r := cloud.resources[u.Observed.ID]
 				r.size = u.Desired["size"]
-				w.resources[r.id] = r
+				cloud.resources[r.id] = r
 				return nil
 			})
 		},
 		Delete: func(_ context.Context, o resourcegraph.Observed) error {
-			return w.call("delete "+id, func() error {
-				for _, r := range w.resources {
+			return cloud.call("delete "+id, func() error {
+				for _, r := range cloud.resources {
 					if slices.Contains(r.uses, o.ID) {
 						return errInUse
 					}
 				}
-				if _, ok := w.resources[o.ID]; !ok {
+				if _, ok := cloud.resources[o.ID]; !ok {
 					return errGone
 				}
-				delete(w.resources, o.ID)
+				delete(cloud.resources, o.ID)
 				return nil
 			})
 		},
 	}
 }
 
-func (w *world) observed(r resource) resourcegraph.Observed {
+func (cloud *fakeCloud) observed(r resource) resourcegraph.Observed {
 	o := resourcegraph.Observed{ID: r.id, Attributes: resourcegraph.Attributes{"size": r.size, "colour": "any", "other": "x"}}
-	if time.Since(r.born) < w.slow {
+	if time.Since(r.born) < cloud.slow {
 		o.Pending = "state pending"
 	}
 	return o
 }
 
 // network is a graph like a VPC's: two branches that join.
-func (w *world) network() []*resourcegraph.Node {
+func (cloud *fakeCloud) network() []*resourcegraph.Node {
 	return []*resourcegraph.Node{
-		w.node("join", true, "leaf-a", "leaf-b"),
-		w.node("vpc", false),
-		w.node("address", false),
-		w.node("leaf-a", false, "vpc", "address"),
-		w.node("leaf-b", true, "vpc"),
-		w.node("table", false, "vpc"),
+		cloud.node("join", true, "leaf-a", "leaf-b"),
+		cloud.node("vpc", false),
+		cloud.node("address", false),
+		cloud.node("leaf-a", false, "vpc", "address"),
+		cloud.node("leaf-b", true, "vpc"),
+		cloud.node("table", false, "vpc"),
 	}
 }
 
-func (w *world) engine(t *testing.T, o resourcegraph.Options, nodes ...*resourcegraph.Node) *resourcegraph.Engine {
+func (cloud *fakeCloud) engine(t *testing.T, o resourcegraph.Options, nodes ...*resourcegraph.Node) *resourcegraph.Engine {
 	t.Helper()
 	graph, err := resourcegraph.New(nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := resourcegraph.NewState(w.disk, w.save)
+	state, err := resourcegraph.NewState(cloud.disk, cloud.save)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,9 +244,9 @@ func (w *world) engine(t *testing.T, o resourcegraph.Options, nodes ...*resource
 	return resourcegraph.NewEngine(graph, state, o)
 }
 
-func (w *world) apply(t *testing.T, o resourcegraph.Options, nodes ...*resourcegraph.Node) error {
+func (cloud *fakeCloud) apply(t *testing.T, o resourcegraph.Options, nodes ...*resourcegraph.Node) error {
 	t.Helper()
-	e := w.engine(t, o, nodes...)
+	e := cloud.engine(t, o, nodes...)
 	p, err := e.Plan(t.Context())
 	if err != nil {
 		return err
@@ -254,10 +254,10 @@ func (w *world) apply(t *testing.T, o resourcegraph.Options, nodes ...*resourceg
 	return e.Apply(t.Context(), p)
 }
 
-func (w *world) destroy(t *testing.T, nodes ...*resourcegraph.Node) error {
+func (cloud *fakeCloud) destroy(t *testing.T, nodes ...*resourcegraph.Node) error {
 	t.Helper()
-	time.Sleep(w.lag) // a deletion relies on lists
-	e := w.engine(t, resourcegraph.Options{}, nodes...)
+	time.Sleep(cloud.lag) // a deletion relies on lists
+	e := cloud.engine(t, resourcegraph.Options{}, nodes...)
 	p, err := e.PlanDestroy(t.Context())
 	if err != nil {
 		return err
@@ -265,9 +265,9 @@ func (w *world) destroy(t *testing.T, nodes ...*resourcegraph.Node) error {
 	return e.Destroy(t.Context(), p)
 }
 
-func (w *world) names() []string {
+func (cloud *fakeCloud) names() []string {
 	var names []string
-	for _, r := range w.resources {
+	for _, r := range cloud.resources {
 		names = append(names, r.node)
 	}
 	slices.Sort(names)
@@ -278,22 +278,22 @@ var everything = []string{"address", "join", "leaf-a", "leaf-b", "table", "vpc"}
 
 func TestResourcesAreCreatedAfterTheirDependenciesAndDeletedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld() // refuses every other order
-		if err := w.apply(t, resourcegraph.Options{}, w.network()...); err != nil {
+		cloud := newFakeCloud() // refuses every other order
+		if err := cloud.apply(t, resourcegraph.Options{}, cloud.network()...); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.names(); !slices.Equal(got, everything) {
+		if got := cloud.names(); !slices.Equal(got, everything) {
 			t.Errorf("created %v", got)
 		}
-		w.log = nil
-		if err := w.destroy(t, w.network()...); err != nil {
+		cloud.log = nil
+		if err := cloud.destroy(t, cloud.network()...); err != nil {
 			t.Fatal(err)
 		}
-		if len(w.resources) > 0 {
-			t.Errorf("left %v", w.names())
+		if len(cloud.resources) > 0 {
+			t.Errorf("left %v", cloud.names())
 		}
-		for _, call := range w.log {
-			if strings.HasPrefix(call, "delete") && strings.Count(strings.Join(w.log, ","), call) > 1 {
+		for _, call := range cloud.log {
+			if strings.HasPrefix(call, "delete") && strings.Count(strings.Join(cloud.log, ","), call) > 1 {
 				t.Errorf("%s was attempted while the resource was in use", call)
 			}
 		}
@@ -302,9 +302,9 @@ func TestResourcesAreCreatedAfterTheirDependenciesAndDeletedBefore(t *testing.T)
 
 func TestIndependentCallsRunAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.latency = 100 * time.Millisecond
-		e := w.engine(t, resourcegraph.Options{}, w.network()...)
+		cloud := newFakeCloud()
+		cloud.latency = 100 * time.Millisecond
+		e := cloud.engine(t, resourcegraph.Options{}, cloud.network()...)
 		p, err := e.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -322,52 +322,52 @@ func TestIndependentCallsRunAtTheSameTime(t *testing.T) {
 
 func TestCallsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.latency = time.Second
+		cloud := newFakeCloud()
+		cloud.latency = time.Second
 		var nodes []*resourcegraph.Node
 		for i := range 20 {
-			nodes = append(nodes, w.node(fmt.Sprintf("n%d", i), true))
+			nodes = append(nodes, cloud.node(fmt.Sprintf("n%d", i), true))
 		}
-		if err := w.apply(t, resourcegraph.Options{Limit: 3}, nodes...); err != nil {
+		if err := cloud.apply(t, resourcegraph.Options{Limit: 3}, nodes...); err != nil {
 			t.Fatal(err)
 		}
-		if w.most != 3 {
-			t.Errorf("%d calls at once", w.most)
+		if cloud.most != 3 {
+			t.Errorf("%d calls at once", cloud.most)
 		}
 	})
 }
 
 func TestSecondRunWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		if err := w.apply(t, resourcegraph.Options{}, w.network()...); err != nil {
+		cloud := newFakeCloud()
+		if err := cloud.apply(t, resourcegraph.Options{}, cloud.network()...); err != nil {
 			t.Fatal(err)
 		}
-		w.writes = 0
-		if err := w.apply(t, resourcegraph.Options{}, w.network()...); err != nil {
+		cloud.writes = 0
+		if err := cloud.apply(t, resourcegraph.Options{}, cloud.network()...); err != nil {
 			t.Fatal(err)
 		}
-		if w.writes != 0 {
-			t.Errorf("%d writes: %v", w.writes, w.log)
+		if cloud.writes != 0 {
+			t.Errorf("%d writes: %v", cloud.writes, cloud.log)
 		}
 	})
 }
 
 func TestPlanWritesNothingAndShowsTheDifference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		if err := w.apply(t, resourcegraph.Options{}, w.node("vpc", false), w.node("table", false, "vpc")); err != nil {
+		cloud := newFakeCloud()
+		if err := cloud.apply(t, resourcegraph.Options{}, cloud.node("vpc", false), cloud.node("table", false, "vpc")); err != nil {
 			t.Fatal(err)
 		}
-		for id, r := range w.resources {
+		for id, r := range cloud.resources {
 			if r.node == "table" {
 				r.size = "small"
-				w.resources[id] = r
+				cloud.resources[id] = r
 			}
 		}
-		w.writes = 0
-		disk := string(w.disk)
-		p, err := w.engine(t, resourcegraph.Options{}, w.node("vpc", false), w.node("table", false, "vpc"), w.node("leaf", true, "vpc")).Plan(t.Context())
+		cloud.writes = 0
+		disk := string(cloud.disk)
+		p, err := cloud.engine(t, resourcegraph.Options{}, cloud.node("vpc", false), cloud.node("table", false, "vpc"), cloud.node("leaf", true, "vpc")).Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,13 +382,13 @@ func TestPlanWritesNothingAndShowsTheDifference(t *testing.T) {
 		if text.String() != want {
 			t.Errorf("got\n%swant\n%s", text.String(), want)
 		}
-		if w.writes > 0 || string(w.disk) != disk {
+		if cloud.writes > 0 || string(cloud.disk) != disk {
 			t.Error("the plan has written")
 		}
-		if err := w.apply(t, resourcegraph.Options{}, w.node("vpc", false), w.node("table", false, "vpc")); err != nil {
+		if err := cloud.apply(t, resourcegraph.Options{}, cloud.node("vpc", false), cloud.node("table", false, "vpc")); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.resources["table-0002"].size; got != "large" {
+		if got := cloud.resources["table-0002"].size; got != "large" {
 			t.Errorf("drift was not repaired: %s", got)
 		}
 	})
@@ -403,32 +403,32 @@ func TestDeathAtAnyMomentIsResumedWithoutALeak(t *testing.T) {
 			for at := 1; ; at++ {
 				over := false
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld()
-					w.lag, w.slow, w.dieAt = lag, 7*time.Second, at
-					err := w.apply(t, resourcegraph.Options{}, w.network()...)
-					if !w.dead {
+					cloud := newFakeCloud()
+					cloud.lag, cloud.slow, cloud.dieAt = lag, 7*time.Second, at
+					err := cloud.apply(t, resourcegraph.Options{}, cloud.network()...)
+					if !cloud.dead {
 						over = true
 						return
 					}
 					if err == nil {
 						t.Fatalf("death at moment %d is not reported", at)
 					}
-					w.dead, w.dieAt = false, 0
-					if err := w.apply(t, resourcegraph.Options{}, w.network()...); err != nil {
+					cloud.dead, cloud.dieAt = false, 0
+					if err := cloud.apply(t, resourcegraph.Options{}, cloud.network()...); err != nil {
 						t.Fatalf("after death at moment %d: %v", at, err)
 					}
-					if got := w.names(); !slices.Equal(got, everything) {
+					if got := cloud.names(); !slices.Equal(got, everything) {
 						t.Fatalf("after death at moment %d there are %v", at, got)
 					}
 					// The same for the deletion, at another moment.
-					w.moment, w.dieAt = 0, at%30+1
-					_ = w.destroy(t, w.network()...)
-					w.dead, w.dieAt = false, 0
-					if err := w.destroy(t, w.network()...); err != nil {
+					cloud.moment, cloud.dieAt = 0, at%30+1
+					_ = cloud.destroy(t, cloud.network()...)
+					cloud.dead, cloud.dieAt = false, 0
+					if err := cloud.destroy(t, cloud.network()...); err != nil {
 						t.Fatal(err)
 					}
-					if len(w.resources) > 0 {
-						t.Fatalf("after death at moment %d the deletion leaves %v", at, w.names())
+					if len(cloud.resources) > 0 {
+						t.Fatalf("after death at moment %d the deletion leaves %v", at, cloud.names())
 					}
 				})
 				if over {
@@ -446,10 +446,10 @@ func TestDeathAtAnyMomentIsResumedWithoutALeak(t *testing.T) {
 func TestThrottledAndLostAnswersLeaveOneOfEach(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			cloud := newFakeCloud()
 			var mu sync.Mutex
 			random := rand.New(rand.NewPCG(seed, 0))
-			w.fail = func(string) error {
+			cloud.fail = func(string) error {
 				mu.Lock()
 				defer mu.Unlock()
 				if random.IntN(2) == 0 {
@@ -457,23 +457,23 @@ func TestThrottledAndLostAnswersLeaveOneOfEach(t *testing.T) {
 				}
 				return nil
 			}
-			w.lose = func(action string) bool {
+			cloud.lose = func(action string) bool {
 				mu.Lock()
 				defer mu.Unlock()
 				return random.IntN(4) == 0
 			}
-			w.lag = 3 * time.Second
-			if err := w.apply(t, resourcegraph.Options{}, w.network()...); err != nil {
+			cloud.lag = 3 * time.Second
+			if err := cloud.apply(t, resourcegraph.Options{}, cloud.network()...); err != nil {
 				t.Fatal(err)
 			}
-			if got := w.names(); !slices.Equal(got, everything) {
+			if got := cloud.names(); !slices.Equal(got, everything) {
 				t.Fatalf("seed %d: %v", seed, got)
 			}
-			if err := w.destroy(t, w.network()...); err != nil {
+			if err := cloud.destroy(t, cloud.network()...); err != nil {
 				t.Fatal(err)
 			}
-			if len(w.resources) > 0 {
-				t.Fatalf("seed %d leaves %v", seed, w.names())
+			if len(cloud.resources) > 0 {
+				t.Fatalf("seed %d leaves %v", seed, cloud.names())
 			}
 		})
 	}
@@ -484,21 +484,21 @@ func TestDeletionIsRepeatedUntilTheResourceIsGone(t *testing.T) {
 	for name, err := range map[string]error{"in use": errInUse, "in another state": errBusy, "throttled": errThrottled} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				if err := w.apply(t, resourcegraph.Options{}, w.node("vpc", false)); err != nil {
+				cloud := newFakeCloud()
+				if err := cloud.apply(t, resourcegraph.Options{}, cloud.node("vpc", false)); err != nil {
 					t.Fatal(err)
 				}
 				failures := 3
-				w.fail = func(action string) error {
+				cloud.fail = func(action string) error {
 					if failures--; action == "delete vpc" && failures >= 0 {
 						return err
 					}
 					return nil
 				}
-				n := w.node("vpc", false)
+				n := cloud.node("vpc", false)
 				n.SlowDeletion = false
-				if err := w.destroy(t, n); err != nil || len(w.resources) > 0 {
-					t.Errorf("left %v: %v", w.names(), err)
+				if err := cloud.destroy(t, n); err != nil || len(cloud.resources) > 0 {
+					t.Errorf("left %v: %v", cloud.names(), err)
 				}
 			})
 		})
@@ -516,13 +516,13 @@ func TestDeletionThatIsNeverAcceptedIsGivenUpWithTheReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				if err := w.apply(t, resourcegraph.Options{}, w.node("vpc", false)); err != nil {
+				cloud := newFakeCloud()
+				if err := cloud.apply(t, resourcegraph.Options{}, cloud.node("vpc", false)); err != nil {
 					t.Fatal(err)
 				}
-				w.fail = func(action string) error { return failing(action, c.err) }
+				cloud.fail = func(action string) error { return failing(action, c.err) }
 				began := time.Now()
-				err := w.destroy(t, w.node("vpc", false))
+				err := cloud.destroy(t, cloud.node("vpc", false))
 				var given *resourcegraph.GivenUpError
 				if !errors.As(err, &given) || !strings.Contains(err.Error(), "deleting Thing vpc") || !strings.Contains(err.Error(), c.want) {
 					t.Fatalf("got %v", err)
@@ -542,17 +542,17 @@ func TestDeletionThatIsRefusedIsCompleteIfTheResourceIsGone(t *testing.T) {
 	for name, gone := range map[string]bool{"gone": true, "still there": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				if err := w.apply(t, resourcegraph.Options{}, w.node("vpc", false)); err != nil {
+				cloud := newFakeCloud()
+				if err := cloud.apply(t, resourcegraph.Options{}, cloud.node("vpc", false)); err != nil {
 					t.Fatal(err)
 				}
-				w.fail = func(action string) error {
+				cloud.fail = func(action string) error {
 					if action == "delete vpc" && gone {
-						clear(w.resources)
+						clear(cloud.resources)
 					}
 					return failing(action, errDenied)
 				}
-				if err := w.destroy(t, w.node("vpc", false)); gone != (err == nil) {
+				if err := cloud.destroy(t, cloud.node("vpc", false)); gone != (err == nil) {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -569,18 +569,18 @@ func failing(action string, err error) error {
 
 func TestFailureStopsOnlyWhatDependsOnIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.fail = func(action string) error {
+		cloud := newFakeCloud()
+		cloud.fail = func(action string) error {
 			if action == "create leaf-a" {
 				return errDenied
 			}
 			return nil
 		}
-		err := w.apply(t, resourcegraph.Options{}, w.network()...)
+		err := cloud.apply(t, resourcegraph.Options{}, cloud.network()...)
 		if !errors.Is(err, errDenied) || !strings.Contains(err.Error(), "creating Thing leaf-a") {
 			t.Errorf("got %v", err)
 		}
-		if got, want := w.names(), []string{"address", "leaf-b", "table", "vpc"}; !slices.Equal(got, want) {
+		if got, want := cloud.names(), []string{"address", "leaf-b", "table", "vpc"}; !slices.Equal(got, want) {
 			t.Errorf("created %v", got)
 		}
 	})
@@ -588,10 +588,10 @@ func TestFailureStopsOnlyWhatDependsOnIt(t *testing.T) {
 
 func TestApplyEndsWhenEverythingIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.slow = time.Minute
+		cloud := newFakeCloud()
+		cloud.slow = time.Minute
 		began := time.Now()
-		if err := w.apply(t, resourcegraph.Options{}, w.network()...); err != nil {
+		if err := cloud.apply(t, resourcegraph.Options{}, cloud.network()...); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took < time.Minute || took > 90*time.Second {
@@ -602,13 +602,13 @@ func TestApplyEndsWhenEverythingIsReady(t *testing.T) {
 
 func TestDriftOfAnImmutableAttributeIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		n := w.node("vpc", false)
-		if err := w.apply(t, resourcegraph.Options{}, n); err != nil {
+		cloud := newFakeCloud()
+		n := cloud.node("vpc", false)
+		if err := cloud.apply(t, resourcegraph.Options{}, n); err != nil {
 			t.Fatal(err)
 		}
 		n.Desired = func(resourcegraph.IDs) resourcegraph.Attributes { return resourcegraph.Attributes{"colour": "red"} }
-		err := w.apply(t, resourcegraph.Options{}, n)
+		err := cloud.apply(t, resourcegraph.Options{}, n)
 		if err == nil || !strings.Contains(err.Error(), `has colour "any" instead of "red", which cannot be changed`) {
 			t.Errorf("got %v", err)
 		}
@@ -617,22 +617,22 @@ func TestDriftOfAnImmutableAttributeIsAnError(t *testing.T) {
 
 func TestResourceOfAnotherOwnerIsNotTouched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		n := w.node("role", true)
+		cloud := newFakeCloud()
+		n := cloud.node("role", true)
 		n.Read = func(context.Context, resourcegraph.Lookup) (resourcegraph.Observed, error) {
 			return resourcegraph.Observed{}, &resourcegraph.NotOwnedError{Kind: "Role", ID: "r", Want: "owner=me"}
 		}
-		err := w.apply(t, resourcegraph.Options{}, n)
+		err := cloud.apply(t, resourcegraph.Options{}, n)
 		var foreign *resourcegraph.NotOwnedError
-		if !errors.As(err, &foreign) || w.writes > 0 {
-			t.Errorf("got %v after %d writes", err, w.writes)
+		if !errors.As(err, &foreign) || cloud.writes > 0 {
+			t.Errorf("got %v after %d writes", err, cloud.writes)
 		}
 	})
 }
 
 func TestGraphWithACycleOrAnUnknownDependencyIsRefused(t *testing.T) {
-	w := newWorld()
-	_, err := resourcegraph.New(w.node("a", true, "b"), w.node("b", true, "a"), w.node("c", true, "d"), w.node("c", true))
+	cloud := newFakeCloud()
+	_, err := resourcegraph.New(cloud.node("a", true, "b"), cloud.node("b", true, "a"), cloud.node("c", true, "d"), cloud.node("c", true))
 	for _, want := range []string{"depends on itself", `depends on "d"`, `"c" is twice`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -668,13 +668,13 @@ func TestStateFileIsForItsUserOnly(t *testing.T) {
 		t.Skip("files have no mode")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		cloud := newFakeCloud()
 		path := filepath.Join(t.TempDir(), "hypershift", "state.json")
 		file, err := resourcegraph.OpenFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		graph, err := resourcegraph.New(w.network()...)
+		graph, err := resourcegraph.New(cloud.network()...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -172,7 +172,7 @@ generate: ## generate deep copies, CRDs, apply configurations, the client, chart
 	hack/generate.sh
 
 .PHONY: lint
-lint: ## run golangci-lint on all modules, with the table of allowed imports, and the linters of IAM policies and CloudFormation templates
+lint: ## run golangci-lint on all modules, with the table of allowed imports, and the linter of IAM policies
 	@golangci=$$(go run ./hack/binaries golangci-lint); \
 	work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; export GOWORK=$$work/go.work; \
 	go work init $(CURDIR) $(CURDIR)/api $(CURDIR)/$(LAB); \

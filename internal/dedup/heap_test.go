@@ -21,7 +21,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// clusters is the size of the fleet whose objects the benchmark holds.
+// clusters is the number of hosted clusters in the benchmark.
 const clusters = 1000
 
 // BenchmarkHeapOfAFleet measures the heap of the objects that the hypershift-operator caches for a fleet, with and without sharing, in one run:

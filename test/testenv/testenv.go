@@ -111,7 +111,7 @@ func WithObjects(objs ...client.Object) Option {
 	return func(o *options) { o.objects = append(o.objects, objs...) }
 }
 
-// For creates the object under test, whose status subresource and kind the environment knows.
+// For creates the object under test. The environment knows its kind and its status subresource.
 func For(obj client.Object, list client.ObjectList) Option {
 	return func(o *options) {
 		o.object = obj

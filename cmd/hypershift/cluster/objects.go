@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -75,12 +76,14 @@ func (o objects) node(draft client.Object) *rg.Node {
 		ID: title(draft), Kind: draft.GetObjectKind().GroupVersionKind().Kind, Name: nameOf(draft), Repeatable: true, Classify: classify,
 		// The name alone finds the object.
 		ReadsAlone: true,
+		// Nothing updates an object: `create` changes none. An object of a network that was deleted and created again has other ids.
 		Desired: func(ids rg.IDs) rg.Attributes {
-			obj, _ := o.object(draft, ids)
-			return ofAWS(obj)
+			obj, known := o.object(draft, ids)
+			if !known {
+				return nil
+			}
+			return ofAWS(draft, obj)
 		},
-		// `create` changes no object.
-		Immutable: []string{vpc, subnet},
 	}
 	n.Read = func(ctx context.Context, _ rg.Lookup) (rg.Observed, error) {
 		found, err := o.read(ctx, draft)
@@ -99,14 +102,14 @@ func (o objects) node(draft client.Object) *rg.Node {
 		if errors.As(err, &usage) {
 			err = usage.Err // it was correct before the calls to AWS: someone has changed the object meanwhile
 		}
-		return rg.Observed{ID: n.Name, Attributes: ofAWS(found)}, err
+		return rg.Observed{ID: n.Name, Attributes: ofAWS(draft, found)}, err
 	}
 	n.Create = func(ctx context.Context, c rg.Creation) (rg.Observed, error) {
 		obj, known := o.object(draft, c.IDs)
 		if !known {
-			return rg.Observed{}, errors.New("its content is not known")
+			return rg.Observed{}, errors.New("the network has no content for it")
 		}
-		return rg.Observed{ID: n.Name, Attributes: ofAWS(obj)}, o.API.Create(ctx, obj)
+		return rg.Observed{ID: n.Name}, o.API.Create(ctx, obj)
 	}
 	return n
 }
@@ -123,25 +126,11 @@ func (o objects) object(draft client.Object, ids rg.IDs) (client.Object, bool) {
 	return nil, false
 }
 
-// The attributes with ids that AWS chooses.
-const (
-	vpc    = "VPC"
-	subnet = "subnet"
-)
-
-// ofAWS returns the attributes of an object with ids that AWS chooses: an object of a network that was deleted and created again has others.
-func ofAWS(obj client.Object) rg.Attributes {
-	switch obj := obj.(type) {
-	case *hyperv1.HostedCluster:
-		if aws := obj.Spec.Platform.AWS; aws != nil && aws.CloudProviderConfig != nil {
-			return rg.Attributes{vpc: aws.CloudProviderConfig.VPC}
-		}
-	case *hyperv1.NodePool:
-		if aws := obj.Spec.Platform.AWS; aws != nil && aws.Subnet.ID != nil {
-			return rg.Attributes{subnet: *aws.Subnet.ID}
-		}
-	}
-	return nil
+// ofAWS returns the values of an object that AWS chooses. The objects are of the scheme, which converts each of them.
+func ofAWS(draft, obj client.Object) rg.Attributes {
+	chosen, err := clustermanifests.Chosen(draft, obj)
+	utilruntime.Must(err)
+	return chosen
 }
 
 // read returns the existing object of the name.

@@ -50,7 +50,7 @@ func TestObjectThatHasChangedMeanwhileIsNoUsageError(t *testing.T) {
 	}
 }
 
-// graphOf returns the graph of a cluster whose network has the VPC and the subnet. With exists they exist already.
+// graphOf returns the graph of a cluster in a VPC with one subnet. With exists, both exist already.
 func graphOf(t *testing.T, m *management.API, vpcID, subnetID string, exists bool) *rg.Graph {
 	t.Helper()
 	created := func(id string) *rg.Node {
@@ -118,8 +118,8 @@ func TestObjectsOfADeletedNetworkAreAnError(t *testing.T) {
 		exists bool
 		want   string
 	}{
-		"the new one does not exist yet": {false, `HostedCluster clusters/demo (clusters/demo) has VPC "vpc-1" instead of that of a resource that does not exist yet`},
-		"the new one exists":             {true, `has VPC "vpc-1" instead of "vpc-2"`},
+		"the new one does not exist yet": {false, `HostedCluster clusters/demo (clusters/demo) has spec.platform.aws.cloudProviderConfig.vpc "vpc-1" instead of that of a resource that does not exist yet`},
+		"the new one exists":             {true, `has spec.platform.aws.cloudProviderConfig.vpc "vpc-1" instead of "vpc-2"`},
 	} {
 		if err := run(t, graphOf(t, m, "vpc-2", "subnet-2", c.exists)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)

@@ -32,6 +32,49 @@ func Differences(existing, desired client.Object) ([]string, error) {
 	return differences("", current, want, isSecret), nil
 }
 
+// Chosen returns the values that AWS chooses in an object, by their paths: the fields for which the draft of the object has an example. A value
+// that the object does not have is "".
+func Chosen(draft, obj client.Object) (map[string]string, error) {
+	examples, err := comparable(draft)
+	if err != nil {
+		return nil, err
+	}
+	values, err := comparable(obj)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	addChosen(found, "", examples, values)
+	return found, nil
+}
+
+func addChosen(found map[string]string, path string, example, value any) {
+	switch example := example.(type) {
+	case map[string]any:
+		values, _ := value.(map[string]any)
+		for key := range example {
+			addChosen(found, strings.TrimPrefix(path+"."+key, "."), example[key], values[key])
+		}
+	case []any:
+		values, _ := value.([]any)
+		for i := range example {
+			var one any
+			if i < len(values) {
+				one = values[i]
+			}
+			addChosen(found, fmt.Sprintf("%s[%d]", path, i), example[i], one)
+		}
+	case string:
+		if isExample(example) {
+			found[path], _ = value.(string)
+		}
+	}
+}
+
+func isExample(value string) bool {
+	return slices.ContainsFunc(examples, func(example string) bool { return strings.Contains(value, example) })
+}
+
 // comparable returns the fields of an object that count.
 func comparable(obj client.Object) (map[string]any, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
@@ -79,7 +122,7 @@ func differences(path string, existing, desired any, secret bool) []string {
 			return found
 		}
 	case string:
-		if slices.ContainsFunc(examples, func(example string) bool { return strings.Contains(desired, example) }) {
+		if isExample(desired) {
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package clustermanifests
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -107,5 +108,19 @@ func TestDifferencesIgnoreWhatTheAPIServerAdds(t *testing.T) {
 	}
 	if found, err := Differences(&corev1.Namespace{}, valid().namespace()); err != nil || len(found) > 0 {
 		t.Errorf("differences are %v, error is %v", found, err)
+	}
+}
+
+func TestChosenHasWhatAWSChooses(t *testing.T) {
+	draft := Cluster{Namespace: "clusters", Name: "demo"}
+	draft.Infra = infra.Output{VPCID: exampleVPC, Zones: []infra.OutputZone{{Name: "us-east-1a", SubnetID: exampleSubnet}}, SecurityGroupID: exampleGroup}
+	made := draft
+	made.Infra = infra.Output{VPCID: "vpc-1", Zones: []infra.OutputZone{{Name: "us-east-1a", SubnetID: "subnet-1"}}, SecurityGroupID: "sg-1"}
+	for i, want := range map[int][]string{0: {"subnet-1", "vpc-1"}, 1: {"sg-1", "subnet-1"}} {
+		objects := func(c Cluster) client.Object { return []client.Object{c.HostedCluster(), c.NodePools()[0]}[i] }
+		got, err := Chosen(objects(draft), objects(made))
+		if values := slices.Sorted(maps.Values(got)); err != nil || !slices.Equal(values, want) {
+			t.Errorf("got %v, %v; want the values %v", got, err, want)
+		}
 	}
 }

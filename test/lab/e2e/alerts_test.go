@@ -254,10 +254,10 @@ func (a *alerts) expire(name string) {
 	a.setCertificate(name, leaf.Data(pki.Bundle(authority.Certificate)))
 }
 
-// fill writes more than 80 % of the maximum size of etcd. The content is random, although etcd does not compress.
+// fill writes until more than 82 % of the maximum size of etcd are in use. What the cluster itself has written depends on its age.
 func (a *alerts) fill() {
 	text := make([]byte, 450<<10)
-	for i := range 36 {
+	for i := 0; a.etcdField("DBSizeInUse")*100 < a.etcdField("DBSizeQuota")*82; i++ {
 		_, err := rand.Read(text)
 		a.hosted.must(err)
 		manifest := fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: filler-%d, labels: {filler: \"true\"}}, data: {content: %x}}", i, text)
@@ -268,17 +268,27 @@ func (a *alerts) fill() {
 
 // empty deletes the objects of fill, and removes the old revisions at once. The API server does that every five minutes.
 func (a *alerts) empty() {
-	t := a.hosted.t
 	a.hosted.kubectl("delete configmap -l filler=true")
-	etcdctl := func(args ...string) string {
-		const tls = "/etc/etcd/tls/"
-		return kubectl(t, append([]string{"exec", "-n", a.namespace(), "etcd-0", "-c", "etcd", "--", "etcdctl", "--endpoints=https://localhost:2379",
-			"--cacert=" + tls + "server/ca.crt", "--cert=" + tls + "server/tls.crt", "--key=" + tls + "server/tls.key"}, args...)...)
+	a.etcdctl("compact", strconv.Itoa(a.etcdField("Revision")), "--physical")
+}
+
+// etcdctl runs etcdctl in the pod of etcd.
+func (a *alerts) etcdctl(args ...string) string {
+	const tls = "/etc/etcd/tls/"
+	return kubectl(a.hosted.t, append([]string{"exec", "-n", a.namespace(), "etcd-0", "-c", "etcd", "--", "etcdctl", "--endpoints=https://localhost:2379",
+		"--cacert=" + tls + "server/ca.crt", "--cert=" + tls + "server/tls.crt", "--key=" + tls + "server/tls.key"}, args...)...)
+}
+
+// etcdField returns a number of the status of etcd.
+func (a *alerts) etcdField(name string) int {
+	status := a.etcdctl("endpoint", "status", "--write-out=fields")
+	_, rest, _ := strings.Cut(status, `"`+name+`" : `)
+	line, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		a.hosted.t.Fatalf("the status of etcd has no %s: %s", name, status)
 	}
-	status := etcdctl("endpoint", "status", "--write-out=fields")
-	_, rest, _ := strings.Cut(status, `"Revision" : `)
-	revision, _, _ := strings.Cut(rest, "\n")
-	etcdctl("compact", strings.TrimSpace(revision), "--physical")
+	return n
 }
 
 // operatorDown removes the hypershift-operator. AWS throttles the calls of the next one, and the network ignores the policies of

@@ -254,10 +254,11 @@ func (a *alerts) expire(name string) {
 	a.setCertificate(name, leaf.Data(pki.Bundle(authority.Certificate)))
 }
 
-// fill writes until more than 82 % of the maximum size of etcd are in use. What the cluster itself has written depends on its age.
+// fill writes until 86 % of the maximum size of etcd are in use, without old revisions, which the API server removes later.
 func (a *alerts) fill() {
+	a.compact()
 	text := make([]byte, 450<<10)
-	for i := 0; a.etcdField("DBSizeInUse")*100 < a.etcdField("DBSizeQuota")*82; i++ {
+	for i := 0; a.etcdField("DBSizeInUse")*100 < a.etcdField("DBSizeQuota")*86; i++ {
 		_, err := rand.Read(text)
 		a.hosted.must(err)
 		manifest := fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: filler-%d, labels: {filler: \"true\"}}, data: {content: %x}}", i, text)
@@ -269,8 +270,10 @@ func (a *alerts) fill() {
 // empty deletes the objects of fill, and removes the old revisions at once. The API server does that every five minutes.
 func (a *alerts) empty() {
 	a.hosted.kubectl("delete configmap -l filler=true")
-	a.etcdctl("compact", strconv.Itoa(a.etcdField("Revision")), "--physical")
+	a.compact()
 }
+
+func (a *alerts) compact() { a.etcdctl("compact", strconv.Itoa(a.etcdField("Revision")), "--physical") }
 
 // etcdctl runs etcdctl in the pod of etcd.
 func (a *alerts) etcdctl(args ...string) string {

@@ -254,9 +254,11 @@ func (a *alerts) expire(name string) {
 	a.setCertificate(name, leaf.Data(pki.Bundle(authority.Certificate)))
 }
 
-// fill writes until 86 % of the maximum size of etcd are in use, without old revisions, which the API server removes later.
+// fill writes until 86 % of the maximum size of etcd are in use, without old revisions, which the API server removes later, and without
+// free pages, which are too small for these objects and count against the maximum.
 func (a *alerts) fill() {
 	a.compact()
+	a.etcdctl("defrag")
 	text := make([]byte, 450<<10)
 	for i := 0; a.etcdField("DBSizeInUse")*100 < a.etcdField("DBSizeQuota")*86; i++ {
 		_, err := rand.Read(text)

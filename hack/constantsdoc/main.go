@@ -36,10 +36,10 @@ var pages = []page{
 		path: "docs/conditions.md",
 		introduction: `# Conditions and their reasons
 
-True is good unless the description differs. Unknown means that the state could not be determined, and is not False. If a condition is
-not good, its message names the object, the field or the error: correct what it names. A reason without an action needs none, unless it
-persists; the operator retries. A condition that an object does not have does not apply to it. Programs wait for Ready:
-` + "`kubectl wait --for=condition=Ready hostedcluster/example`" + `.
+A condition type is followed by the state in which it is True, which is good unless its line differs. Unknown means that the state could
+not be determined, and is not False. If a condition is not good, its message names the object, the field or the error: correct what it
+names. A reason without an action needs none, unless it persists; the operator retries. A condition that an object does not have does
+not apply to it. Programs wait for Ready: ` + "`kubectl wait --for=condition=Ready hostedcluster/example`" + `.
 
 Conditions of OpenShift that are absent: ClusterVersionRetrievedUpdates and ClusterVersionUpgradeable (ValidReleaseImage checks each
 upgrade), IgnitionEndpointAvailable (machines get their configuration in their user data), ValidIDPConfiguration (ValidConfiguration

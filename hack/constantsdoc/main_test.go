@@ -44,6 +44,21 @@ func TestAConstantIsDocumented(t *testing.T) {
 	}
 }
 
+func TestAConditionIsFollowedByTheStateInWhichItIsTrue(t *testing.T) {
+	const file = "// Conditions of it.\nconst (\n// A is True when it runs. If False, start it.\nA = \"Up\"\n// B is True while it runs.\nB = \"Busy\"\n)"
+	blocks, err := source{begins: []string{"Conditions"}}.blocks(parse(t, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	for _, l := range blocks[0].lines {
+		got += l.word + l.text + "\n"
+	}
+	if want := "Up: it runs. If False, start it.\nBusy is True while it runs.\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestEveryConstantIsOnItsPage(t *testing.T) {
 	for _, c := range []struct {
 		path   string

@@ -89,6 +89,10 @@ func lineOf(constant *ast.ValueSpec) (line, error) {
 	if !ok {
 		return line{}, fmt.Errorf("%s has no comment that begins with its name", name)
 	}
+	// The introduction of the page explains the short form.
+	if when, ok := strings.CutPrefix(text, " is True when "); ok {
+		text = ": " + when
+	}
 	return line{word: word, text: text}, nil
 }
 

@@ -21,7 +21,7 @@ func TestEveryConditionIsJudged(t *testing.T) {
 		healthy  map[string]metav1.ConditionStatus
 		neither  []string
 	}{
-		{`types of an AWSEndpointService|types of a HostedCluster|types about components of the control plane|copied from the ClusterVersion object|while a cluster is being deleted`, healthyClusters, theCourseOfADeletion},
+		{`types of an AWSEndpointService|types of a HostedCluster|types about components of the control plane|copied from the ClusterVersion object|types that appear while a cluster is being deleted`, healthyClusters, theCourseOfADeletion},
 		{`Conditions of a NodePool`, healthyPools, aChoice},
 	} {
 		documented := conditionsUnder(t, regexp.MustCompile(tc.headings))
@@ -41,7 +41,7 @@ func TestEveryConditionIsJudged(t *testing.T) {
 
 var (
 	heading   = regexp.MustCompile(`(?m)^## .*$`)
-	condition = regexp.MustCompile(`(?m)^- \*\*(\w+)\*\* `)
+	condition = regexp.MustCompile(`(?m)^- \*\*(\w+)\*\*`)
 )
 
 func conditionsUnder(t *testing.T, wanted *regexp.Regexp) map[string]bool {

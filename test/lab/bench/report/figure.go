@@ -101,10 +101,18 @@ func (f Figure) measured() string {
 		return "not measured"
 	}
 	text := f.amount(f.Value())
-	if low := slices.Min(f.Samples); len(f.Samples) > 1 && Number(low) != Number(f.Value()) {
-		text += " (min " + Number(low) + ")"
+	if low := f.lowest(); low != "" {
+		text += " (" + low + ")"
 	}
 	return text
+}
+
+// lowest is the lowest sample, if it differs from the median.
+func (f Figure) lowest() string {
+	if len(f.Samples) < 2 || Number(slices.Min(f.Samples)) == Number(f.Value()) {
+		return ""
+	}
+	return "min " + Number(slices.Min(f.Samples))
 }
 
 func (f Figure) goal() string {

@@ -16,17 +16,37 @@ func Page(sections []Section, results *Results) (string, error) {
 	var out strings.Builder
 	out.WriteString(pageHead)
 	summarize(&out, merged)
-	for _, s := range merged {
-		fmt.Fprintf(&out, "\n## %s\n\n%s", title(s.Name), s.Where)
-		if m := results.of(s.Name); m != nil {
-			fmt.Fprintf(&out, " Measured on %s at commit %s.\n", m.Date.UTC().Format("2006-01-02"), short(m.Commit))
-		} else {
-			out.WriteString(" **No measurement.**\n")
-		}
-		table(&out, "| without a goal | figures |", s.Rows, func(f Figure) bool { return f.Goal == nil && f.Measured() })
-	}
+	measurements(&out, merged, results)
+	out.WriteString("\n## Figures without a goal\n")
+	table(&out, "| measured | figures |", rowsOf(merged), func(f Figure) bool { return f.Goal == nil && f.Measured() })
 	sources(&out, merged)
 	return out.String(), nil
+}
+
+// rowsOf returns the rows of all sections.
+func rowsOf(sections []Section) []Row {
+	var all []Row
+	for _, s := range sections {
+		all = append(all, s.Rows...)
+	}
+	return all
+}
+
+// measurements has a row for each section: its date and commit, and where it runs unless that is as in the row before.
+func measurements(out *strings.Builder, sections []Section, results *Results) {
+	out.WriteString("\n## Sections\n\n| section | measured | environment |\n|---|---|---|\n")
+	var place string
+	for _, s := range sections {
+		where, measured := s.Where, "no"
+		if m := results.of(s.Name); m != nil {
+			measured = m.Date.UTC().Format("2006-01-02") + " at " + short(m.Commit)
+		}
+		if where == place {
+			where = "as above"
+		}
+		place = s.Where
+		fmt.Fprintf(out, "| %s | %s | %s |\n", title(s.Name), measured, where)
+	}
 }
 
 // table has one line for each row with selected figures.
@@ -48,13 +68,19 @@ func table(out *strings.Builder, heading string, rows []Row, selected func(Figur
 	}
 }
 
-// brief is the figure with its goal and other projects' figures in parentheses.
+// brief is the figure with its goal, other projects' figures and, if it misses its goal, its lowest sample in parentheses.
 func (f Figure) brief() string {
-	text := f.amount(f.Value())
+	text := f.measured()
+	var beside []string
+	if f.Measured() {
+		text = f.amount(f.Value())
+	}
+	if low := f.lowest(); low != "" && f.Missed() {
+		beside = append(beside, low)
+	}
 	if f.Name != "" {
 		text = f.Name + ": " + text
 	}
-	var beside []string
 	if f.Goal != nil {
 		beside = append(beside, f.goal())
 	}
@@ -83,39 +109,30 @@ func short(commit string) string {
 
 // summarize counts the goals, and has them in tables: missed, without a measurement, and met.
 func summarize(out *strings.Builder, sections []Section) {
-	goals, met := 0, 0
-	var missed, unmeasured []string
-	var all []Row
-	for _, s := range sections {
-		all = append(all, s.Rows...)
-		for _, r := range s.Rows {
+	all := rowsOf(sections)
+	unmeasured := func(f Figure) bool { return f.Goal != nil && !f.Measured() }
+	met := func(f Figure) bool { return f.Goal != nil && f.Met() }
+	count := func(selected func(Figure) bool) int {
+		n := 0
+		for _, r := range all {
 			for _, f := range r.Figures {
-				if f.Goal == nil {
-					continue
-				}
-				goals++
-				line := fmt.Sprintf("| %s | %s | %s |", strings.TrimSuffix(r.What+": "+f.Name, ": "), f.measured(), f.goal())
-				switch {
-				case !f.Measured():
-					unmeasured = append(unmeasured, line)
-				case f.Met():
-					met++
-				default:
-					missed = append(missed, line)
+				if selected(f) {
+					n++
 				}
 			}
 		}
+		return n
 	}
-	fmt.Fprintf(out, "\n## Goals\n\nGoals: %d. Met: %d. Missed: %d. Without a measurement: %d.\n", goals, met, len(missed), len(unmeasured))
-	if missed != nil {
-		fmt.Fprintf(out, "\n### Missed\n\n| figure | measured | goal |\n|---|---|---|\n%s\n", strings.Join(missed, "\n"))
-	}
-	if unmeasured != nil {
-		fmt.Fprintf(out, "\n### Without a measurement\n\n| figure | measured | goal |\n|---|---|---|\n%s\n", strings.Join(unmeasured, "\n"))
-	}
-	if met > 0 {
-		out.WriteString("\n### Met\n")
-		table(out, "| measured | figures (goal; other projects) |", all, func(f Figure) bool { return f.Goal != nil && f.Met() })
+	goals := count(func(f Figure) bool { return f.Goal != nil })
+	fmt.Fprintf(out, "\n## Goals\n\nGoals: %d. Met: %d. Missed: %d. Without a measurement: %d.\n", goals, count(met), count(Figure.Missed), count(unmeasured))
+	for _, part := range []struct {
+		title    string
+		selected func(Figure) bool
+	}{{"Missed", Figure.Missed}, {"Without a measurement", unmeasured}, {"Met", met}} {
+		if count(part.selected) > 0 {
+			fmt.Fprintf(out, "\n### %s\n", part.title)
+			table(out, "| measured | figures (goal; other projects) |", all, part.selected)
+		}
 	}
 }
 
@@ -135,7 +152,7 @@ func sources(out *strings.Builder, sections []Section) {
 	}
 	slices.Sort(lines)
 	if lines != nil {
-		fmt.Fprintf(out, "\n## Figures of others\n\n| Project | Source |\n|---|---|\n%s\n", strings.Join(lines, "\n"))
+		fmt.Fprintf(out, "\n## Figures of others\n\nMeasured by this project, except for Amazon EKS and HyperShift (CLI).\n\n| Project | Source |\n|---|---|\n%s\n", strings.Join(lines, "\n"))
 	}
 }
 
@@ -154,6 +171,6 @@ bin/bench -only "at rest" -json FILE   # one section, into a file
 Absolute times depend on the machine, and on other load: compare only figures of one run. A figure that was measured several times is the
 median. AWS is emulated everywhere: see [What has been run where](tested.md).
 
-This page has no details. [results.json](../test/lab/bench/results/results.json) has, for each section, the machine, its load, all samples, the parts
-of figures, notes about the measurement, and for each missed goal the efforts so far. ` + "`make bench`" + ` prints them.
+[results.json](../test/lab/bench/results/results.json) has, for each section, the machine, its load, all samples, the parts of figures,
+notes, and the efforts for each missed goal. ` + "`make bench`" + ` prints them.
 `

@@ -44,12 +44,12 @@ func TestPageHasMeasurementsMissesAndGaps(t *testing.T) {
 	}
 	for _, want := range []string{
 		"\nGoals: 4. Met: 1. Missed: 1. Without a measurement: 2.\n",
-		"\n### Missed\n\n| figure | measured | goal |\n|---|---|---|\n| a start: time | 7 s (min 6) | ≤ 5 s |\n",
-		"\n### Without a measurement\n\n| figure | measured | goal |\n|---|---|---|\n| a restart: time | not measured; earlier: 3 s on 2026-11-22 at 0ff46a5 | ≤ 2 s |\n| an end | not measured | ≤ 8 s |\n",
+		"\n### Missed\n\n| measured | figures (goal; other projects) |\n|---|---|\n| a start | time: 7 s (min 6; ≤ 5 s; Someone 12 s) |\n",
+		"\n### Without a measurement\n\n| measured | figures (goal; other projects) |\n|---|---|\n" +
+			"| a restart | time: not measured; earlier: 3 s on 2026-11-22 at 0ff46a5 (≤ 2 s) |\n| an end | not measured (≤ 8 s) |\n",
 		"\n### Met\n\n| measured | figures (goal; other projects) |\n|---|---|\n| a start | writes: 0 (none) |\n",
-		"\n## Starts\n\nAll is real. Measured on 2026-11-23 at commit 01234567.\n",
-		"\n| a start | CPU: 1.5 s |\n",
-		"\n## Ends\n\nAll is real. **No measurement.**\n",
+		"\n## Sections\n\n| section | measured | environment |\n|---|---|---|\n| Starts | 2026-11-23 at 01234567 | All is real. |\n| Ends | no | as above |\n",
+		"\n## Figures without a goal\n\n| measured | figures |\n|---|---|\n| a start | CPU: 1.5 s |\n",
 		"\n| Someone | their page |\n",
 	} {
 		if !strings.Contains(page, want) {

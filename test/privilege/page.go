@@ -1,62 +1,37 @@
 package privilege
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// Page replaces the generated parts of docs/permissions.md, which are between <!-- generated: NAME --> and <!-- end -->.
-func Page(text string, accounts, roles []Holder) (string, error) {
-	for name, block := range map[string]string{
-		"service accounts":           granted(accounts, "Purpose", "Permissions"),
-		"roles":                      granted(roles, "Statement", "Actions", "Resources and conditions"),
-		"unused by service accounts": reasons(unusedByAccounts),
-		"unused by roles":            reasons(unusedByRoles),
-	} {
-		begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->\n"
-		before, rest, ok := strings.Cut(text, begin)
-		_, after, closed := strings.Cut(rest, end)
-		if !ok || !closed {
-			return "", fmt.Errorf("the page has no place for %q", name)
-		}
-		text = before + begin + "\n" + block + "\n" + end + after
+const begin, end = "<!-- generated: service accounts -->\n", "<!-- end -->\n"
+
+// Page replaces the generated part of docs/permissions.md, which is between begin and end: the permissions of service accounts.
+func Page(text string, accounts []Holder) (string, error) {
+	before, rest, ok := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		return "", errors.New("the page has no place for the service accounts")
 	}
-	return text, nil
+	return before + begin + "\n" + granted(accounts) + "\n" + end + after, nil
 }
 
-// granted returns a section for each holder, with a row for each of its rules, or a line if it has no third column.
-func granted(holders []Holder, columns ...string) string {
+// granted returns a section for each holder, with a line for each of its rules.
+func granted(holders []Holder) string {
 	var sections []string
 	for _, holder := range holders {
 		var w strings.Builder
 		fmt.Fprintf(&w, "### %s\n\n", holder.Name)
-		if len(columns) == 2 {
-			for _, grant := range holder.Grants {
-				fmt.Fprintf(&w, "- %s\n", strings.TrimSpace(grant.Why+" *"+compact(grant.Rights)+"*"))
-			}
-			sections = append(sections, w.String())
-			continue
-		}
-		table(&w, columns...)
 		for _, grant := range holder.Grants {
-			where := grant.Where
-			for _, tag := range tags {
-				where = strings.ReplaceAll(where, tag.condition, tag.term)
-			}
-			row(&w, grant.Why, compact(grant.Rights), where)
+			fmt.Fprintf(&w, "- %s\n", strings.TrimSpace(grant.Why+" *"+compact(grant.Rights)+"*"))
 		}
 		sections = append(sections, w.String())
 	}
 	return strings.Join(sections, "\n")
-}
-
-// tags are the terms of the page for conditions about a cluster's tag.
-var tags = []struct{ condition, term string }{
-	{"if `aws:RequestTag/kubernetes.io/cluster/${INFRA_ID}` is `owned`", "tagged"},
-	{"if `aws:ResourceTag/kubernetes.io/cluster/${INFRA_ID}` is `owned`", "owned"},
 }
 
 // verbs are the terms of the page for sets of verbs, the larger set first.
@@ -100,21 +75,4 @@ func abbreviated(allowed []string) []string {
 		return append([]string{v.term}, rest...)
 	}
 	return allowed
-}
-
-// reasons returns a list of permissions that are granted although no test uses them, with a line for each reason.
-func reasons(all []Reason) string {
-	var order []string
-	by := map[string][]string{}
-	for _, r := range all {
-		if by[r.Why] == nil {
-			order = append(order, r.Why)
-		}
-		by[r.Why] = append(by[r.Why], "**"+r.Holder+"** "+r.Thing+" "+cmp.Or(strings.Join(abbreviated(r.Verbs), ", "), "all"))
-	}
-	var w strings.Builder
-	for _, why := range order {
-		fmt.Fprintf(&w, "- %s: %s\n", strings.Join(by[why], "; "), why)
-	}
-	return w.String()
 }

@@ -17,7 +17,7 @@ func TestThePageIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Page(string(text), must(ServiceAccounts(root))(t), must(Roles(root))(t))
+	want, err := Page(string(text), must(ServiceAccounts(root))(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -221,8 +221,9 @@ func TestMetricsPageListsEveryMetric(t *testing.T) {
 	_, page, _ := strings.Cut(string(text), "## Each control plane")
 	section, _, _ := strings.Cut(page, "\n## ")
 	documented := map[string]string{}
-	for _, line := range regexp.MustCompile("(?m)^\\| `(hypershift_\\w+)` \\| ([^|]*) \\|").FindAllStringSubmatch(section, -1) {
-		labels := strings.FieldsFunc(line[2], func(r rune) bool { return strings.ContainsRune(" ,`", r) })
+	for _, line := range regexp.MustCompile("(?m)^\\| `(hypershift_\\w+)` \\| ([^|]*)\\|").FindAllStringSubmatch(section, -1) {
+		further := strings.FieldsFunc(line[2], func(r rune) bool { return strings.ContainsRune(" ,`", r) })
+		labels := append([]string{"namespace", "name", "_id"}, further...)
 		slices.Sort(labels)
 		documented[line[1]] = strings.Join(labels, " ")
 	}

@@ -194,12 +194,6 @@ func TestEachAlertHasARunbook(t *testing.T) {
 			t.Errorf("docs/troubleshooting.md has a section %s without an alert", section)
 		}
 	}
-	listed := names("(?m)^\\| `(Hypershift\\w+)` \\|", read(t, path(t, "docs", "metrics.md")))
-	slices.Sort(listed)
-	slices.Sort(seen)
-	if !slices.Equal(listed, seen) {
-		t.Errorf("docs/metrics.md lists the alerts %v, and the chart has %v", listed, seen)
-	}
 }
 
 // fleet are the alerts that are not about one cluster.

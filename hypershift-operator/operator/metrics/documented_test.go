@@ -91,7 +91,10 @@ func TestThePageHasEveryMetric(t *testing.T) {
 	}
 }
 
-var line = regexp.MustCompile("(?m)^\\| `(hypershift_[a-z_]+)` \\| ([^|]*) \\|")
+var (
+	line  = regexp.MustCompile("(?m)^\\| `(hypershift_[a-z_]+)` \\| ([^|]*)\\|")
+	label = regexp.MustCompile("`[a-z_]+`")
+)
 
 // page is the documentation: the labels of each metric.
 func page(t *testing.T) map[string]string {
@@ -101,13 +104,21 @@ func page(t *testing.T) map[string]string {
 	}
 	ours, _, _ := strings.Cut(string(text), "## Each control plane") // those are of the control-plane-operator
 	documented := map[string]string{}
-	for _, found := range line.FindAllStringSubmatch(ours, -1) {
-		documented[found[1]] = sorted(strings.FieldsFunc(found[2], func(r rune) bool { return r == ',' || r == ' ' || r == '`' }))
+	for _, section := range strings.Split(ours, "\n## ") {
+		// Labels of all metrics of the section are above its table.
+		var shared []string
+		if _, rest, ok := strings.Cut(section, "\nWith the labels "); ok {
+			sentence, _, _ := strings.Cut(rest, ".\n")
+			shared = label.FindAllString(sentence, -1)
+		}
+		for _, found := range line.FindAllStringSubmatch(section, -1) {
+			documented[found[1]] = sorted(append(label.FindAllString(found[2], -1), shared...))
+		}
 	}
 	return documented
 }
 
 func sorted(labels []string) string {
 	slices.Sort(labels)
-	return strings.Join(labels, ",")
+	return strings.ReplaceAll(strings.Join(labels, ","), "`", "")
 }

@@ -6,8 +6,8 @@ import (
 
 // Condition types and reasons of a ControlPlaneComponent.
 const (
-	// ControlPlaneComponentAvailable is True when enough pods of the component are ready. A new component has no conditions until
-	// it is available, has a problem, or has started for ten seconds.
+	// ControlPlaneComponentAvailable is True when enough pods of the component are ready. A new component has no conditions for
+	// ten seconds, unless it is available or has a problem.
 	ControlPlaneComponentAvailable = "Available"
 	// ControlPlaneComponentRolloutComplete is True when all pods of the component run the desired version.
 	ControlPlaneComponentRolloutComplete = "RolloutComplete"

@@ -9,19 +9,18 @@ const (
 	WriteKeyRolloutReason = "RollingOutWriteKey"
 	// ReencryptingReason: the Secrets in etcd are being rewritten with the new key, 20 per second. Their content does not change.
 	ReencryptingReason = "Reencrypting"
-	// ReencryptionFailedReason: the API server refuses to rewrite the object in the message with the new key. Most often a webhook
-	// of the hosted cluster refuses it, or a key is missing.
+	// ReencryptionFailedReason: the API server refuses to rewrite the object in the message with the new key. Most often a
+	// webhook refuses it, or a key is missing.
 	ReencryptionFailedReason = "ReencryptionFailed"
 	// RetainingOldKeysReason: everything is encrypted with the new key. The old keys stay for ten minutes, for clients that page
 	// through older lists.
 	RetainingOldKeysReason = "RetainingOldKeys"
 	// DroppingOldKeysReason: the API servers are rolled out without the old keys. Afterwards the old keys may be deleted.
 	DroppingOldKeysReason = "DroppingOldKeys"
-	// EncryptionKeyMissingReason: a key that may have been used is in no Secret. The API servers keep running unchanged. Create the
-	// Secret that the message names again, with the same key.
+	// EncryptionKeyMissingReason: a key that may have been used is in no Secret. Create the Secret that the message names
+	// again, with the same key.
 	EncryptionKeyMissingReason = "EncryptionKeyMissing"
-	// EncryptionUnknownReason: the keys that the API servers use cannot be determined. Restore the Secret that the
-	// message names.
+	// EncryptionUnknownReason: the keys of the API servers cannot be determined. Restore the Secret that the message names.
 	EncryptionUnknownReason = "EncryptionUnknown"
 	// TooManyKeysReason: the key was changed many times before a migration was complete. The operator completes the present
 	// migration first.

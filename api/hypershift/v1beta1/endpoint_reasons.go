@@ -13,8 +13,8 @@ const (
 	WaitingForSubnetsReason = "WaitingForSubnets"
 	// InvalidPlatformReason: a setting of the HostedCluster that the endpoint needs is missing or cannot be used.
 	InvalidPlatformReason = "InvalidPlatform"
-	// SubnetsUnusableReason: the subnets of all NodePools do not exist, are in another VPC, or are in zones that the endpoint
-	// service does not support. Use other subnets.
+	// SubnetsUnusableReason: no subnet of a NodePool exists in the VPC, in a zone that the endpoint service supports. Use other
+	// subnets.
 	SubnetsUnusableReason = "SubnetsUnusable"
 	// SomeSubnetsUnusableReason: the endpoint is available, but some subnets of NodePools do not exist or are in another VPC. Use
 	// other subnets for these NodePools.
@@ -27,8 +27,8 @@ const (
 	SecurityGroupNameTakenReason = "SecurityGroupNameTaken"
 	// EndpointPendingReason: AWS is creating or changing the endpoint, for some minutes.
 	EndpointPendingReason = "EndpointPending"
-	// EndpointPendingAcceptanceReason: the owner of the endpoint service has to accept the connection. The operator corrects this
-	// setting, which it does not make.
+	// EndpointPendingAcceptanceReason: the owner of the endpoint service has to accept the connection. The operator corrects
+	// this.
 	EndpointPendingAcceptanceReason = "EndpointPendingAcceptance"
 	// EndpointReplacedReason: the endpoint was rejected, failed, expired, or belonged to another service. It is deleted and created
 	// again.

@@ -4,8 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Condition types of an AWSEndpointService. The HostedCluster has both of them too, summarized over all its
-// AWSEndpointServices.
+// Condition types of an AWSEndpointService. The HostedCluster summarizes both over all its AWSEndpointServices.
 const (
 	// AWSEndpointServiceAvailable is True when the VPC endpoint service in the management account exists, matches the desired state
 	// and accepts connections of the customer's role.

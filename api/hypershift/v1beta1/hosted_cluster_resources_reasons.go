@@ -2,16 +2,15 @@ package v1beta1
 
 // Reasons of ConfigOperatorReconciliationSucceeded and CloudResourcesDestroyed.
 const (
-	// WaitingForKubeAPIServerReason: the hosted API server is not available, so nothing can be set up in the hosted
-	// cluster. See KubeAPIServerAvailable.
+	// WaitingForKubeAPIServerReason: the hosted API server is not available. See KubeAPIServerAvailable.
 	WaitingForKubeAPIServerReason = "WaitingForKubeAPIServer"
 	// WaitingForKubeconfigReason: the Secret with the hosted cluster's kubeconfig does not exist or cannot be used. Delete it, and
 	// it is created again. If you supply certificates, supply this Secret too.
 	WaitingForKubeconfigReason = "WaitingForKubeconfig"
-	// WaitingForPermissionsReason: the control plane's permissions inside the hosted cluster have just been set up.
+	// WaitingForPermissionsReason: the control plane's permissions have just been set up.
 	WaitingForPermissionsReason = "WaitingForPermissions"
-	// PermissionsMissingReason: the control plane cannot grant itself its permissions inside the hosted cluster, because it does
-	// not have the key of the authority in the message. Supply the key, or create the RBAC objects.
+	// PermissionsMissingReason: the control plane cannot grant itself its permissions without the key of the authority in the
+	// message. Supply the key, or create the RBAC objects.
 	PermissionsMissingReason = "PermissionsMissing"
 	// WaitingForEndpointReason: a required address is not known yet.
 	WaitingForEndpointReason = "WaitingForEndpoint"
@@ -19,9 +18,8 @@ const (
 	WaitingForCertificateReason = "WaitingForCertificate"
 	// WaitingForReleaseReason: the programs on the nodes are updated to a new release after the control plane.
 	WaitingForReleaseReason = "WaitingForRelease"
-	// NodesBehindReason: certificate authorities are being rotated, and the nodes in the message do not trust the next ones yet. If
-	// this lasts more than some minutes, check that these machines run, and replace those that were created before nodes updated
-	// their authorities. After a day the rotation continues without them.
+	// NodesBehindReason: certificate authorities are being rotated, and the nodes in the message do not trust the next ones
+	// yet. If this persists, check that these machines run, or replace them. After a day the rotation continues without them.
 	NodesBehindReason = "NodesBehind"
 	// InvalidNetworkReason: the cluster's networks have no room for a required address. Use other networks.
 	InvalidNetworkReason = "InvalidNetwork"
@@ -48,8 +46,8 @@ const (
 	// removed. Use a release with the image flannel, or install a network plugin and set the annotation
 	// hypershift.openshift.io/pod-network to Unmanaged.
 	NoPodNetworkInReleaseReason = "NoPodNetworkInRelease"
-	// OtherPodNetworkReason: nodes are ready without the release's pod network, so they have another one, and both would change the
-	// same settings. Set the annotation hypershift.openshift.io/pod-network to Unmanaged to keep the other one.
+	// OtherPodNetworkReason: nodes have another pod network, which would change the same settings. To keep it, set the
+	// annotation hypershift.openshift.io/pod-network to Unmanaged.
 	OtherPodNetworkReason = "OtherPodNetwork"
 	// PodNetworkUnmanagedReason: the annotation hypershift.openshift.io/pod-network leaves the pod network to the user.
 	PodNetworkUnmanagedReason = "PodNetworkUnmanaged"
@@ -57,9 +55,8 @@ const (
 
 // Reasons of KubeletServingCertificatesSigned.
 const (
-	// NodesSelfSignedReason: the nodes in the message use self-signed serving certificates. Replace machines that
-	// were created before Hypershift requested serving certificates. A new machine has its certificate within
-	// minutes.
+	// NodesSelfSignedReason: the nodes in the message use self-signed serving certificates. A new machine has its certificate
+	// within minutes. Replace machines that are older.
 	NodesSelfSignedReason = "NodesSelfSigned"
 )
 

@@ -24,26 +24,24 @@ const (
 	KubeconfigRefusedReason = "KubeconfigRefused"
 	// KubeAPIServerUnreachableReason: no response at the hosted API server's address. Check that it runs, and the network to it.
 	KubeAPIServerUnreachableReason = "KubeAPIServerUnreachable"
-	// KubeAPIServerUntrustedReason: the kubeconfig does not trust the certificate of the server at its address. Compare the serving
-	// certificate with the kubeconfig's certificate authority and host name.
+	// KubeAPIServerUntrustedReason: the kubeconfig does not trust the certificate of the server at its address. Compare the
+	// certificate with the kubeconfig's authority and host name.
 	KubeAPIServerUntrustedReason = "KubeAPIServerUntrusted"
 	// KubeAPIServerNotReadyReason: the hosted API server reports that it is not ready. The message names the failed
 	// checks.
 	KubeAPIServerNotReadyReason = "KubeAPIServerNotReady"
-	// WaitingForFirstAnswerReason: the hosted API server has not been reachable at its published address yet. A new
-	// load balancer takes some minutes. If this persists, check the events of the Service in the message, and the
-	// network to it.
+	// WaitingForFirstAnswerReason: the hosted API server has not been reachable at its published address yet. If this persists
+	// for some minutes, check the events of the Service in the message, and the network to it.
 	WaitingForFirstAnswerReason = "WaitingForFirstAnswer"
-	// CheckedInsideOnlyReason: the control-plane-operator cannot reach the load balancer, but the hosted API server responds inside
-	// the management cluster. Check the load balancer, unless the management cluster may not use it, for example because
-	// spec.networking.apiServer.allowedCIDRBlocks does not list its addresses.
+	// CheckedInsideOnlyReason: the control-plane-operator cannot reach the load balancer, but the hosted API server responds
+	// inside the management cluster. Check the load balancer, unless spec.networking.apiServer.allowedCIDRBlocks excludes the
+	// management cluster.
 	CheckedInsideOnlyReason = "CheckedInsideOnly"
 )
 
 // Reasons of AWSDefaultSecurityGroupCreated and AWSDefaultSecurityGroupDeleted, in addition to
 // SecurityGroupNameTaken, SecurityGroupInUse and those for errors of AWS.
 const (
-	// VPCNotNamedReason: the workers' security group cannot be created, because their VPC is not specified. Set
-	// spec.platform.aws.cloudProviderConfig.vpc.
+	// VPCNotNamedReason: the workers' VPC is not specified. Set spec.platform.aws.cloudProviderConfig.vpc.
 	VPCNotNamedReason = "VPCNotNamed"
 )

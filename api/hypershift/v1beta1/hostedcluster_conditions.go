@@ -3,8 +3,8 @@ package v1beta1
 // Condition types of a HostedCluster that summarize its state. `kubectl get hostedcluster` shows Available and
 // Progressing. Ready and Stalled are those that `kubectl wait`, Flux and other tools understand (kstatus).
 const (
-	// HostedClusterReady is True when the cluster is Available, its API server reaches its nodes, and nothing of its spec remains
-	// to be done: Progressing is False. It is False during an upgrade, and until there are nodes if NodePools ask for some.
+	// HostedClusterReady is True when the cluster is Available, its API server reaches its nodes, and nothing of its spec
+	// remains to be done: Progressing is False. It is False during an upgrade, and until the nodes of NodePools exist.
 	HostedClusterReady = "Ready"
 	// HostedClusterStalled is True while waiting does not help: the condition that the message names requires a change of spec or
 	// annotations, or spec.pausedUntil stops all changes. Otherwise it is absent.
@@ -25,9 +25,9 @@ const (
 	// SupportedFields is True when this version supports all fields in spec. The message lists fields that are accepted but have no
 	// effect. Remove them, or do not rely on them.
 	SupportedFields = "SupportedFields"
-	// NetworkPoliciesEnforced is True when the management cluster enforces NetworkPolicies. If False, pods of this and other
-	// tenants can open connections that they must not: the administrator has to enable enforcement (docs/isolation.md). Unknown
-	// until a control plane could be checked. Absent if the operator does not run as a pod.
+	// NetworkPoliciesEnforced is True when the management cluster enforces NetworkPolicies. If False, tenants are not isolated:
+	// the administrator has to enable enforcement (docs/isolation.md). Unknown until a control plane could be checked. Absent
+	// if the operator does not run as a pod.
 	NetworkPoliciesEnforced = "NetworkPoliciesEnforced"
 )
 
@@ -35,8 +35,8 @@ const (
 const (
 	// ValidHostedClusterConfiguration is True when spec is valid. If False, change the field that the message names.
 	ValidHostedClusterConfiguration = "ValidConfiguration"
-	// SupportedHostedCluster is True when this installation can run the cluster. If False, the message names the missing flag of
-	// the installation, such as the credentials for private clusters.
+	// SupportedHostedCluster is True when this installation can run the cluster. If False, the message names the installation's
+	// missing flag.
 	SupportedHostedCluster = "SupportedHostedCluster"
 	// ValidReleaseImage is True when the release payload can be read, is supported, and is a valid upgrade from the
 	// present one. If False, set another spec.release.image, or correct the pull secret.
@@ -52,8 +52,7 @@ const (
 	UnmanagedEtcdAvailable = "UnmanagedEtcdAvailable"
 )
 
-// Condition types of a HostedCluster about AWS. See also AWSEndpointServiceAvailable and AWSEndpointAvailable, which
-// summarize all its AWSEndpointServices.
+// Condition types of a HostedCluster about AWS. See also AWSEndpointServiceAvailable and AWSEndpointAvailable.
 const (
 	// ValidOIDCConfiguration is True when the OIDC documents with which IAM verifies the cluster's tokens are
 	// published and match its signing key. If False, correct the bucket or the issuer URL that the message names. If
@@ -96,8 +95,8 @@ const (
 	// load balancer. Absent if the hypershift-operator runs with --check-load-balancers=false.
 	KubeAPIServerReachable = "KubeAPIServerReachable"
 	// ExternalDNSReachable is True when the host names in spec.services lead to their load balancers, as the management cluster
-	// sees them. Unknown if there are none, if DNS does not answer, or if a private cluster's name may exist only in its VPC. If
-	// False, wait for external-dns, or create the DNS records yourself.
+	// sees them. Unknown without host names, if DNS does not answer, or if a private cluster's name may exist only in its VPC.
+	// If False, wait for external-dns, or create the DNS records yourself.
 	ExternalDNSReachable = "ExternalDNSReachable"
 	// ValidHostedControlPlaneConfiguration is True when the control-plane-operator can apply the configuration. If
 	// False, change the field that the message names.
@@ -123,7 +122,7 @@ const (
 	// EtcdDataEncryptionUpToDate is True when all Secrets are encrypted with the key in spec. Absent without
 	// encryption. While it is False, keep both keys.
 	EtcdDataEncryptionUpToDate = "EtcdDataEncryptionUpToDate"
-	// AutoNodeEnabled is True when nodes are created on demand (spec.autoNode). The message describes what is missing: an image of
-	// the release, a subnet, the Deployment karpenter, or a resource that the EC2NodeClass names.
+	// AutoNodeEnabled is True when nodes are created on demand (spec.autoNode). The message names the missing image, subnet,
+	// Deployment or AWS resource.
 	AutoNodeEnabled = "AutoNodeEnabled"
 )

@@ -28,19 +28,19 @@ const (
 	PlatformCredentialsNotFoundReason = "PlatformCredentialsNotFound"
 	// OIDCConfigurationInvalidReason: the documents cannot be published at the issuer URL.
 	OIDCConfigurationInvalidReason = "OIDCConfigurationInvalid"
-	// OIDCStorageMissingReason: the installation has no bucket for the documents. Install with
-	// --oidc-storage-provider-s3-*, or set serviceAccountSigningKey to your own key.
+	// OIDCStorageMissingReason: the installation has no bucket for the documents. Install with --oidc-storage-provider-s3-*, or
+	// set your own serviceAccountSigningKey.
 	OIDCStorageMissingReason = "OIDCStorageMissing"
 	// InvalidIdentityProviderReason: AWS does not know the issuer, or does not trust it. Create the IAM OIDC
 	// provider.
 	InvalidIdentityProviderReason = "InvalidIdentityProvider"
 	// InvalidIAMRoleReason: a role cannot be assumed. Correct its ARN or its trust policy.
 	InvalidIAMRoleReason = "InvalidIAMRole"
-	// ServiceAccountTrustedReason: trust policies name service accounts of the hosted cluster, for which its administrators can
-	// create tokens. Use the subjects in the message in their place.
+	// ServiceAccountTrustedReason: trust policies name service accounts, for which the hosted cluster's administrators can
+	// create tokens. Use the subjects in the message.
 	ServiceAccountTrustedReason = "ServiceAccountTrusted"
-	// ControlPlaneOperatorNotRunningReason: the control-plane-operator, which reports this state, does not run. Check the pods of
-	// the Deployment that the message names.
+	// ControlPlaneOperatorNotRunningReason: the control-plane-operator does not run. Check the pods of the Deployment that the
+	// message names.
 	ControlPlaneOperatorNotRunningReason = "ControlPlaneOperatorNotRunning"
 	// NoEndpointServicesReason: there is no AWSEndpointService, because the cluster is public or is still being created.
 	NoEndpointServicesReason = "NoEndpointServices"
@@ -58,12 +58,11 @@ const (
 	EtcdQuorumAvailableReason = "QuorumAvailable"
 	// EtcdWaitingForQuorumReason: too few etcd members are available. If this persists, check their pods and volumes.
 	EtcdWaitingForQuorumReason = "EtcdWaitingForQuorum"
-	// EtcdDataMissingReason: an etcd member that had data has an empty volume, and no other member has the data. It does not start
-	// empty. Restore the volume, or those of most members. If they are lost permanently, create a new HostedCluster from a
-	// snapshot, or accept the loss as described in docs/etcd.md.
+	// EtcdDataMissingReason: an etcd member that had data has an empty volume, and no other member has the data. It does not
+	// start empty. Restore the volume, or those of most members, or follow docs/etcd.md.
 	EtcdDataMissingReason = "EtcdDataMissing"
-	// EtcdDataCorruptReason: an etcd member's data differs from the others, and etcd has stopped reading and writing. Replace the
-	// volume of the member that the message names, as described in docs/etcd.md.
+	// EtcdDataCorruptReason: an etcd member's data differs from the others, and etcd has stopped reading and writing. Replace
+	// the named member's volume as described in docs/etcd.md.
 	EtcdDataCorruptReason = "EtcdDataCorrupt"
 	// KubeconfigWaitingForCreateReason: the administrator's kubeconfig has not been created yet.
 	KubeconfigWaitingForCreateReason = "KubeconfigWaitingForCreate"
@@ -78,9 +77,8 @@ const (
 const (
 	// CloudResourcesRemainingReason: the message lists the remaining cloud resources. Wait while their number decreases.
 	CloudResourcesRemainingReason = "CloudResourcesRemaining"
-	// ControllerNotRunningReason: the program that deletes the cloud resources in the message does not run in the
-	// hosted cluster, for example because the cluster has no nodes. The deletion does not wait for them. Delete them
-	// manually.
+	// ControllerNotRunningReason: the program that deletes the cloud resources in the message does not run, for example without
+	// nodes. The deletion does not wait. Delete them manually.
 	ControllerNotRunningReason = "ControllerNotRunning"
 	// CloudResourcesCleanupSkippedReason: the operator stopped waiting for the cloud resources in the message: its AWS identity was
 	// lost, or the hosted cluster did not delete them. Delete them manually.

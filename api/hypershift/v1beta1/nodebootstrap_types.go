@@ -22,11 +22,11 @@ const (
 	// WaitingForAPIServerReason: the API server's address or certificate authority is not known yet. See the conditions of the
 	// HostedCluster.
 	WaitingForAPIServerReason = "WaitingForAPIServer"
-	// ConfigNotFoundReason: the Secret with the node pool's configuration does not exist. The NodePool's next reconcile writes it;
-	// otherwise check the conditions of the NodePool.
+	// ConfigNotFoundReason: the Secret with the node pool's configuration does not exist. If this persists, check the
+	// conditions of the NodePool.
 	ConfigNotFoundReason = "ConfigNotFound"
-	// InvalidNodeInputReason: an object that the HostedCluster refers to for its nodes (ssh key, trust bundle, proxy) is missing or
-	// cannot be read. Until it is corrected, no new machine can be created.
+	// InvalidNodeInputReason: an object of the HostedCluster for its nodes (ssh key, trust bundle, proxy) is missing or cannot
+	// be read. Until it is corrected, no machine can be created.
 	InvalidNodeInputReason = "InvalidNodeInput"
 	// UserDataTooLargeReason: EC2 accepts at most 16 KiB of user data. Reduce the largest part, which the message names, or put it
 	// into the machine image.

@@ -100,16 +100,16 @@ const (
 	// NodePoolUpdatingVersionCondition is True while nodes are updated to another version. False is normal.
 	NodePoolUpdatingVersionCondition = "UpdatingVersion"
 
-	// NodePoolUpdatingPlatformMachineTemplateCondition is True while machines are replaced because of another
-	// instance type, image, volume or similar. False is normal.
+	// NodePoolUpdatingPlatformMachineTemplateCondition is True while machines are replaced because of another instance type,
+	// image or volume. False is normal.
 	NodePoolUpdatingPlatformMachineTemplateCondition = "UpdatingPlatformMachineTemplate"
 
 	// NodePoolValidGeneratedPayloadCondition is True when the nodes' configuration could be rendered. The message names the part of
 	// spec.config or of the release that could not.
 	NodePoolValidGeneratedPayloadCondition = "ValidGeneratedPayload"
 
-	// NodePoolReachedIgnitionEndpointCondition is True when at least one machine has joined the cluster with its configuration. If
-	// it stays False while machines run, check routes, security groups and, for a private cluster, the AWSEndpointServices.
+	// NodePoolReachedIgnitionEndpointCondition is True when at least one machine has joined the cluster with its configuration.
+	// If it stays False while machines run, check routes, security groups and AWSEndpointServices.
 	NodePoolReachedIgnitionEndpointCondition = "ReachedIgnitionEndpoint"
 
 	// NodePoolAllMachinesReadyCondition is True when all machines run.
@@ -118,8 +118,8 @@ const (
 	// NodePoolAllNodesHealthyCondition is True when all nodes are ready.
 	NodePoolAllNodesHealthyCondition = "AllNodesHealthy"
 
-	// NodePoolClusterNetworkCIDRConflictCondition is True while a machine has an address of the pod or service
-	// network. Otherwise it is absent. Use a subnet outside of both networks, or a cluster with other networks.
+	// NodePoolClusterNetworkCIDRConflictCondition is True while a machine has an address of the pod or service network.
+	// Otherwise it is absent. Use another subnet, or a cluster with other networks.
 	NodePoolClusterNetworkCIDRConflictCondition = "ClusterNetworkCIDRConflict"
 
 	// NodePoolValidPlatformConfigCondition is True when spec.platform matches AWS and the cluster (instance type and arch, the

@@ -20,7 +20,7 @@ const (
 	NodePoolNodeNotJoinedReason = "NodeNotJoined"
 	// NodePoolPodNetworkNotReadyReason: machines are nodes, and no network plug-in is ready on them.
 	NodePoolPodNetworkNotReadyReason = "PodNetworkNotReady"
-	// NodePoolRepairBackoffReason: replaced machines did not join either, and the next ones are replaced later, twice as late each
-	// time. Remove the cause. To retry at once, delete a Machine.
+	// NodePoolRepairBackoffReason: replaced machines did not join either, and the next ones are replaced later each time.
+	// Remove the cause. To retry at once, delete a Machine.
 	NodePoolRepairBackoffReason = "RepairBackoff"
 )

@@ -6,7 +6,7 @@ const (
 	// spec.autoScaling in its place.
 	NodePoolReplicasSetReason = "ReplicasSet"
 	// NodePoolAutoscalerDisabledReason: the HostedCluster has the annotation
-	// hypershift.openshift.io/disable-cluster-autoscaler. Remove it, or set spec.replicas in place of spec.autoScaling.
+	// hypershift.openshift.io/disable-cluster-autoscaler. Remove it, or set spec.replicas.
 	NodePoolAutoscalerDisabledReason = "AutoscalerDisabled"
 	// NodePoolAutoscalerMissingReason: the release has no image cluster-autoscaler. The pool keeps the number of its nodes within
 	// its bounds. Choose a release with the image, or set spec.replicas.
@@ -17,8 +17,8 @@ const (
 	// NodePoolAutoRepairOffReason: spec.management.autoRepair is false. An unhealthy machine stays until a person
 	// deletes it.
 	NodePoolAutoRepairOffReason = "AutoRepairOff"
-	// NodePoolRemediationRestrictedReason: too many machines are unhealthy at the same time, so none is replaced.
-	// Find their common cause, or raise the annotation machine-health-check-max-unhealthy.
+	// NodePoolRemediationRestrictedReason: too many machines are unhealthy, so none is replaced. Find their common cause, or
+	// raise the annotation machine-health-check-max-unhealthy.
 	NodePoolRemediationRestrictedReason = "RemediationRestricted"
 	// NodePoolReservedReason: the value is reserved and has no effect. Create a pool with another value.
 	NodePoolReservedReason = "Reserved"

@@ -10,8 +10,8 @@ const (
 	// DisableClusterAutoscalerAnnotation, if "true", removes the cluster autoscaler. Node pools with autoScaling keep their number
 	// of nodes, within their bounds.
 	DisableClusterAutoscalerAnnotation = "hypershift.openshift.io/disable-cluster-autoscaler"
-	// ControlPlaneOperatorImageAnnotation, on a HostedCluster, replaces the image of its control-plane-operator. It
-	// requires --allow-control-plane-operator-image-override of the hypershift-operator.
+	// ControlPlaneOperatorImageAnnotation replaces the control-plane-operator's image. It requires
+	// --allow-control-plane-operator-image-override of the hypershift-operator.
 	ControlPlaneOperatorImageAnnotation = "hypershift.openshift.io/control-plane-operator-image"
 )
 
@@ -67,8 +67,8 @@ const (
 	// the default), or RSA (2048 bits) if programs that verify these tokens do not support ES256. AWS accepts both. Another value,
 	// and a later change, have no effect.
 	SigningKeyTypeAnnotation = "hypershift.openshift.io/service-account-signing-key-type"
-	// RotateCertificatesAnnotation replaces the control plane's certificate authorities when its value changes. Old and new
-	// authorities are trusted until all programs use the new ones.
+	// RotateCertificatesAnnotation replaces the control plane's certificate authorities when its value changes. Both are
+	// trusted until all programs use the new ones.
 	RotateCertificatesAnnotation = "hypershift.openshift.io/rotate-certificates"
 	// RotationPauseAnnotation is the minimum duration of each step of such a rotation, such as 24h. Default five minutes. Programs
 	// with open connections to the API server need this time to restart.
@@ -82,36 +82,33 @@ const (
 
 // Annotations of a HostedCluster about AWS.
 const (
-	// TargetNodeLabelsAnnotation, on a HostedCluster, restricts the targets of
-	// its load balancers to nodes with these labels.
+	// TargetNodeLabelsAnnotation restricts the targets of its load balancers to nodes with these labels.
 	TargetNodeLabelsAnnotation = "hypershift.openshift.io/aws-load-balancer-target-node-labels"
-	// LoadBalancerSubnetsAnnotation, on a HostedCluster, lists the subnets of its load balancers in the management account, by id
-	// or name, separated by commas: public ones for a public load balancer. Default: the subnets that the load balancer controller
-	// finds by their tags.
+	// LoadBalancerSubnetsAnnotation lists the subnets of its load balancers in the management account, by id or name, separated
+	// by commas: public ones for a public load balancer. Default: the subnets with the load balancer controller's tags.
 	LoadBalancerSubnetsAnnotation = "hypershift.openshift.io/aws-load-balancer-subnets"
-	// AWSLoadBalancerHealthProbeModeAnnotation is how load balancers of Services with externalTrafficPolicy Cluster in the hosted
-	// cluster check nodes: ServiceNodePort, the default, checks each Service's node port, Shared the health endpoint of kube-proxy.
-	// A cloud-controller-manager that does not know the setting ignores it.
+	// AWSLoadBalancerHealthProbeModeAnnotation is how load balancers of Services with externalTrafficPolicy Cluster in the
+	// hosted cluster check nodes: ServiceNodePort, the default, checks each Service's node port, Shared the health endpoint of
+	// kube-proxy. Older cloud-controller-managers ignore it.
 	AWSLoadBalancerHealthProbeModeAnnotation = "hypershift.openshift.io/aws-load-balancer-health-probe-mode"
 	// SharedLoadBalancerHealthProbePathAnnotation is the path of the health check in mode Shared. Default /healthz.
 	SharedLoadBalancerHealthProbePathAnnotation = "hypershift.openshift.io/shared-load-balancer-health-probe-path"
 	// SharedLoadBalancerHealthProbePortAnnotation is its port. Default 10256.
 	SharedLoadBalancerHealthProbePortAnnotation = "hypershift.openshift.io/shared-load-balancer-health-probe-port"
-	// AWSMachinePublicIPsAnnotation, "true" on a HostedCluster, assigns public addresses to its machines.
+	// AWSMachinePublicIPsAnnotation, if "true", assigns public addresses to its machines.
 	AWSMachinePublicIPsAnnotation = "hypershift.openshift.io/aws-machine-public-ips"
 )
 
 // Annotations of a HostedCluster about its deletion.
 const (
-	// CleanupCloudResourcesAnnotation, if "false", keeps the load balancers with their security groups, volumes and snapshots that
-	// the hosted cluster created. Otherwise the deletion of a HostedCluster on AWS removes them; status.leftBehind lists those that
-	// could not be removed.
+	// CleanupCloudResourcesAnnotation, if "false", keeps the load balancers, volumes and snapshots that the hosted cluster
+	// created. Otherwise its deletion removes them; status.leftBehind lists the rest.
 	CleanupCloudResourcesAnnotation = "hypershift.openshift.io/cleanup-cloud-resources"
-	// DestroyGracePeriodAnnotation, on a HostedCluster, is a Go duration for which the object stays after everything is deleted, so
-	// that others can read its final state.
+	// DestroyGracePeriodAnnotation is a Go duration for which the object stays after everything is deleted, so that others can
+	// read its final state.
 	DestroyGracePeriodAnnotation = "hypershift.openshift.io/destroy-grace-period"
-	// GiveUpAfterAnnotation, on a HostedCluster, is a Go duration for which the deletion waits for what it needs, such as a role
-	// that cannot be assumed. It then leaves the remaining resources and lists them. Default 10m.
+	// GiveUpAfterAnnotation is a Go duration for which the deletion waits, for example for a role that cannot be assumed,
+	// before it leaves the remaining resources and lists them. Default 10m.
 	GiveUpAfterAnnotation = "hypershift.openshift.io/give-up-after"
 )
 
@@ -123,8 +120,8 @@ const (
 	// MachineHealthCheckNodeStartupTimeoutAnnotation, on a NodePool or its HostedCluster, is a Go duration that a machine may take
 	// to become a node before it is replaced. Default 20m.
 	MachineHealthCheckNodeStartupTimeoutAnnotation = "hypershift.openshift.io/machine-health-check-node-startup-timeout"
-	// MachineHealthCheckMaxUnhealthyAnnotation, on a NodePool or its HostedCluster, is a number or a percentage. If more machines
-	// are unhealthy, none is replaced, because the cause is probably elsewhere. Default 2, for spot machines 100%.
+	// MachineHealthCheckMaxUnhealthyAnnotation, on a NodePool or its HostedCluster, is a number or a percentage. If more
+	// machines are unhealthy, none is replaced. Default 2, for spot machines 100%.
 	MachineHealthCheckMaxUnhealthyAnnotation = "hypershift.openshift.io/machine-health-check-max-unhealthy"
 	// MetadataHopLimitAnnotation, "1" or "2" on a NodePool, is the hop limit of the instance metadata service. With 2, pods with
 	// their own network can reach it, read the user data and use the instance's role. Default 1.

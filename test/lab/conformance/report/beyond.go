@@ -35,18 +35,17 @@ var groups = []group{
 	},
 	{
 		name:   "CSI drivers",
-		reason: "The images of the drivers and of their sidecars belong to other projects. They are not built here.",
+		reason: "Their images are not built here.",
 		parts:  []string{"[Driver: csi-hostpath]", "CSI Mock", "MutableCSINodeAllocatableCount"},
 	},
 	{
 		name:   "NFS",
-		reason: "The image of the server is not built here, and the server needs a module of the kernel.",
+		reason: "The server's image is not built here.",
 		parts:  []string{"[Driver: nfs]", "[Driver: nfs3]", "PersistentVolumes NFS"},
 	},
 	{
 		name: "local volumes that are no plain directories",
-		reason: "They repeat the specs of plain directories, which run. They make loop devices, file systems and mounts on the node, and the nodes of the lab " +
-			"share the loop devices of one machine.",
+		reason: "They repeat the specs of plain directories, which run. The nodes of the lab share the loop devices of one machine.",
 		parts: []string{
 			"[LocalVolumeType: block", "[LocalVolumeType: dir-", "[LocalVolumeType: tmpfs]",
 			"[Volume type: block", "[Volume type: dir-", "[Volume type: tmpfs]", "PersistentVolumes-expansion loopback local block volume",
@@ -54,13 +53,12 @@ var groups = []group{
 	},
 	{
 		name:   "dynamic resource allocation with a driver",
-		reason: "The driver of the tests runs in the image of the CSI host path driver, which belongs to another project. It is not built here.",
+		reason: "The image of the CSI host path driver is not built here.",
 		parts:  []string{"[DRA] control plane"},
 	},
 	{
 		name: "resize of running pods",
-		reason: "They test how the kubelet changes the control groups of a running pod, in all combinations. The control plane has no part in them that other specs " +
-			"lack. They took almost half of the time of a run: a minute each on a busy machine, where some did not end in time.",
+		reason: "They test how the kubelet changes the control groups of a running pod, in all combinations, and take almost half of the time of a run.",
 		parts: []string{"Pod InPlace Resize"},
 	},
 	{

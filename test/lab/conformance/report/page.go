@@ -355,10 +355,9 @@ bin/conformance -beyond -focus sig-cli     # all flags of the conformance tests 
 const othersHead = `
 ## While something happens
 
-The same specs on other control planes, with many objects, and while the control plane is changed or parts of it die. No spec may fail that
-passes at rest. Watches and pending requests end with their server: during a rotation and deaths a failed spec runs again, twice at most. A spec
-with a leftover object of a fixed name cannot pass then ("already exists"). The spec of API chunking does not run during deaths. All specs run
-again until one event was completed.
+The same specs on other control planes, with many objects, and while the control plane is changed or parts of it die. Watches and pending
+requests end with their server: during a rotation and deaths a failed spec runs again, twice at most, and the spec of API chunking does not
+run. A spec with a leftover object cannot pass then ("already exists"). All specs run again until one event was completed.
 
 ` + "```bash" + `
 bin/conformance -highly-available -private

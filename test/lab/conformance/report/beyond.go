@@ -44,7 +44,7 @@ var groups = []group{
 		parts:  []string{"[Driver: nfs]", "[Driver: nfs3]", "PersistentVolumes NFS"},
 	},
 	{
-		name: "local volumes that are no plain directories",
+		name:   "local volumes that are no plain directories",
 		reason: "They repeat the specs of plain directories, which run. The nodes of the lab share the loop devices of one machine.",
 		parts: []string{
 			"[LocalVolumeType: block", "[LocalVolumeType: dir-", "[LocalVolumeType: tmpfs]",
@@ -57,9 +57,9 @@ var groups = []group{
 		parts:  []string{"[DRA] control plane"},
 	},
 	{
-		name: "resize of running pods",
+		name:   "resize of running pods",
 		reason: "They test how the kubelet changes the control groups of a running pod, in all combinations, and take almost half of the time of a run.",
-		parts: []string{"Pod InPlace Resize"},
+		parts:  []string{"Pod InPlace Resize"},
 	},
 	{
 		name:   "connection tracking of the kernel",

@@ -89,7 +89,7 @@ const (
 	LoadBalancerSubnetsAnnotation = "hypershift.openshift.io/aws-load-balancer-subnets"
 	// AWSLoadBalancerHealthProbeModeAnnotation is how load balancers of Services with externalTrafficPolicy Cluster in the
 	// hosted cluster check nodes: ServiceNodePort, the default, checks each Service's node port, Shared the health endpoint of
-	// kube-proxy. Older cloud-controller-managers ignore it.
+	// kube-proxy. A cloud-controller-manager without it ignores it.
 	AWSLoadBalancerHealthProbeModeAnnotation = "hypershift.openshift.io/aws-load-balancer-health-probe-mode"
 	// SharedLoadBalancerHealthProbePathAnnotation is the path of the health check in mode Shared. Default /healthz.
 	SharedLoadBalancerHealthProbePathAnnotation = "hypershift.openshift.io/shared-load-balancer-health-probe-path"

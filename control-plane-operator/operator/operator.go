@@ -43,7 +43,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/joinrefusals"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/metrics"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
@@ -56,6 +55,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/profiling"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/routes"
+	"github.com/hosted-control-planes/hypershift/internal/tokensigner"
 )
 
 // An Operator is a manager to which controllers are added.

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -31,6 +32,8 @@ type Options struct {
 	Region string
 	// CredentialsFile is a shared credentials file, instead of the default ones.
 	CredentialsFile string
+	// AccessKey, if set, is the only identity.
+	AccessKey *AccessKey
 	// WebIdentity, if set, is the only identity: no other credentials of the
 	// environment (static keys, instance profile) are tried.
 	WebIdentity *WebIdentity
@@ -43,6 +46,9 @@ type Options struct {
 	// Clock measures the age of credentials; the default is the real one.
 	Clock clock.PassiveClock
 }
+
+// AccessKey is a key of an IAM user, or of a session if it has a token.
+type AccessKey struct{ ID, Secret, Token string }
 
 // WebIdentity is a role that trusts the tokens of a hosted cluster's issuer.
 type WebIdentity struct {
@@ -98,7 +104,10 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 	if opts.CredentialsFile != "" {
 		load = append(load, config.WithSharedCredentialsFiles([]string{opts.CredentialsFile}))
 	}
-	if opts.WebIdentity != nil || opts.Anonymous {
+	switch {
+	case opts.AccessKey != nil:
+		load = append(load, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(opts.AccessKey.ID, opts.AccessKey.Secret, opts.AccessKey.Token)))
+	case opts.WebIdentity != nil || opts.Anonymous:
 		load = append(load, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, load...)

@@ -76,6 +76,8 @@ const (
 	StorageSubject = "hypershift:ebs-csi-driver"
 	// KarpenterSubject is for autoNode.provisionerConfig.karpenter.aws.roleARN.
 	KarpenterSubject = "hypershift:karpenter"
+	// EtcdBackupSubject is for the role that stores backups of etcd.
+	EtcdBackupSubject = "hypershift:etcd-backup"
 	// WebIdentityTokenFile is the path of the token with which a component authenticates to AWS.
 	WebIdentityTokenFile = "/var/run/secrets/openshift/serviceaccount/token"
 )

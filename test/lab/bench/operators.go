@@ -23,7 +23,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	cpo "github.com/hosted-control-planes/hypershift/control-plane-operator/operator"
-	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokensigner"
 	platformaws "github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/limits"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
@@ -33,6 +32,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/memory"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/tokensigner"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 )
 

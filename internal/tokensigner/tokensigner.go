@@ -1,4 +1,4 @@
-// Package tokensigner signs the web-identity tokens that the control-plane-operator exchanges for AWS credentials.
+// Package tokensigner signs the web-identity tokens that the operators exchange for AWS credentials.
 //
 // The key also signs the hosted cluster's service account tokens. The operator therefore has an AWS
 // identity before the hosted API server is up, and after it is deleted, when AWS resources are cleaned up.

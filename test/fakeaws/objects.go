@@ -22,13 +22,13 @@ import (
 
 func init() {
 	register(S3,
-		write("PutObject", (*request).putObject, "ACL", "Bucket", "Key", "Body", "ContentType", "CacheControl", "ContentLength", "ContentMD5", "ChecksumAlgorithm", "ChecksumCRC32", "ChecksumSHA256", "Metadata", "IfMatch", "IfNoneMatch"),
-		read("GetObject", (*request).getObject, "Bucket", "Key", "ChecksumMode"),
-		read("HeadObject", (*request).headObject, "Bucket", "Key", "ChecksumMode"),
-		read("HeadBucket", (*request).headBucket, "Bucket"),
-		read("ListObjectsV2", (*request).listObjects, "Bucket", "Prefix", "MaxKeys", "ContinuationToken", "StartAfter"),
-		write("DeleteObject", (*request).deleteObject, "Bucket", "Key"),
-		write("DeleteObjects", (*request).deleteObjects, "Bucket", "Delete", "ChecksumAlgorithm"),
+		write("PutObject", (*request).putObject, "ACL", "Bucket", "Key", "Body", "ContentType", "CacheControl", "ContentLength", "ContentMD5", "ChecksumAlgorithm", "ChecksumCRC32", "ChecksumSHA256", "Metadata", "IfMatch", "IfNoneMatch", "ServerSideEncryption", "SSEKMSKeyId", "ExpectedBucketOwner"),
+		read("GetObject", (*request).getObject, "Bucket", "Key", "ChecksumMode", "ExpectedBucketOwner"),
+		read("HeadObject", (*request).headObject, "Bucket", "Key", "ChecksumMode", "ExpectedBucketOwner"),
+		read("HeadBucket", (*request).headBucket, "Bucket", "ExpectedBucketOwner"),
+		read("ListObjectsV2", (*request).listObjects, "Bucket", "Prefix", "MaxKeys", "ContinuationToken", "StartAfter", "ExpectedBucketOwner"),
+		write("DeleteObject", (*request).deleteObject, "Bucket", "Key", "ExpectedBucketOwner"),
+		write("DeleteObjects", (*request).deleteObjects, "Bucket", "Delete", "ChecksumAlgorithm", "ExpectedBucketOwner"),
 	)
 }
 
@@ -37,12 +37,16 @@ type bucket struct {
 	owner   *Account
 	region  string
 	objects map[string]*object
+	// uploads are the unfinished multipart uploads by their ids; created counts them.
+	uploads map[string]*upload
+	created int
 }
 
 type object struct {
 	body                 []byte
 	contentType, caching string
 	metadata             map[string]string
+	kmsKey               string
 	at                   time.Time
 }
 
@@ -52,7 +56,7 @@ func (o *object) etag() string { return fmt.Sprintf(`"%x"`, md5.Sum(o.body)) }
 func (a *Account) AddBucket(region, name string) {
 	a.cloud.mu.Lock()
 	defer a.cloud.mu.Unlock()
-	a.cloud.buckets[name] = &bucket{owner: a, region: region, objects: map[string]*object{}}
+	a.cloud.buckets[name] = &bucket{owner: a, region: region, objects: map[string]*object{}, uploads: map[string]*upload{}}
 }
 
 // RemoveBucket takes a bucket away with all it has.
@@ -94,7 +98,7 @@ func (q *request) bucket(name *string) (*bucket, error) {
 }
 
 func (q *request) putObject(in *s3.PutObjectInput) (*s3.PutObjectOutput, error) {
-	b, err := q.bucket(in.Bucket)
+	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +113,7 @@ func (q *request) putObject(in *s3.PutObjectInput) (*s3.PutObjectOutput, error) 
 	case in.IfMatch != nil && old == nil:
 		return nil, modelled(http.StatusNotFound, &types.NoSuchKey{Message: aws.String("The specified key does not exist.")})
 	}
-	o := &object{contentType: cmp.Or(aws.ToString(in.ContentType), "application/octet-stream"), caching: aws.ToString(in.CacheControl), metadata: maps.Clone(in.Metadata), at: q.now}
+	o := &object{contentType: cmp.Or(aws.ToString(in.ContentType), "application/octet-stream"), caching: aws.ToString(in.CacheControl), metadata: maps.Clone(in.Metadata), kmsKey: aws.ToString(in.SSEKMSKeyId), at: q.now}
 	if in.Body != nil {
 		if o.body, err = sent(in.Body); err != nil {
 			return nil, fmt.Errorf("reading the body of %s: %w", *in.Key, err)
@@ -132,7 +136,7 @@ func sent(body io.Reader) ([]byte, error) {
 }
 
 func (q *request) getObject(in *s3.GetObjectInput) (*s3.GetObjectOutput, error) {
-	b, err := q.bucket(in.Bucket)
+	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +159,7 @@ func optional(s string) *string {
 
 // headObject has no body, so all that is missing is a NotFound without more words.
 func (q *request) headObject(in *s3.HeadObjectInput) (*s3.HeadObjectOutput, error) {
-	b, err := q.bucket(in.Bucket)
+	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {
 		return nil, headless(err)
 	}
@@ -165,12 +169,12 @@ func (q *request) headObject(in *s3.HeadObjectInput) (*s3.HeadObjectOutput, erro
 	}
 	return &s3.HeadObjectOutput{
 		ContentLength: aws.Int64(int64(len(o.body))), ContentType: aws.String(o.contentType), CacheControl: optional(o.caching),
-		ETag: aws.String(o.etag()), LastModified: aws.Time(o.at), Metadata: maps.Clone(o.metadata),
+		ETag: aws.String(o.etag()), LastModified: aws.Time(o.at), Metadata: maps.Clone(o.metadata), SSEKMSKeyId: optional(o.kmsKey),
 	}, nil
 }
 
 func (q *request) headBucket(in *s3.HeadBucketInput) (*s3.HeadBucketOutput, error) {
-	b, err := q.bucket(in.Bucket)
+	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {
 		return nil, headless(err)
 	}
@@ -193,7 +197,7 @@ func headless(err error) error {
 }
 
 func (q *request) listObjects(in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
-	b, err := q.bucket(in.Bucket)
+	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +221,7 @@ func (q *request) listObjects(in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Outpu
 
 // deleteObject succeeds for a key that is not there.
 func (q *request) deleteObject(in *s3.DeleteObjectInput) (*s3.DeleteObjectOutput, error) {
-	b, err := q.bucket(in.Bucket)
+	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +230,7 @@ func (q *request) deleteObject(in *s3.DeleteObjectInput) (*s3.DeleteObjectOutput
 }
 
 func (q *request) deleteObjects(in *s3.DeleteObjectsInput) (*s3.DeleteObjectsOutput, error) {
-	b, err := q.bucket(in.Bucket)
+	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,9 @@ func (c *Cloud) as(key string) func(*middleware.Stack) error {
 }
 
 func (c *Cloud) install(stack *middleware.Stack, key func(request any) string, place func(middleware.FinalizeMiddleware) error) error {
+	if _, presigned := stack.Finalize.Get("PresignHTTPRequest"); presigned {
+		return nil // it is signed here and sent by others
+	}
 	capture := middleware.InitializeMiddlewareFunc("fakeaws.Capture", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 		return next.HandleInitialize(middleware.WithStackValue(ctx, input{}, in.Parameters), in)
 	})

@@ -35,6 +35,9 @@ func (c *Cloud) Snapshot() string {
 		for key, o := range b.objects {
 			p.line("%s s3://%s/%s %s %s", b.owner.id, name, key, o.contentType, long.ReplaceAllString(string(o.body), "…"))
 		}
+		for _, u := range b.uploads {
+			p.line("%s s3://%s/%s upload of %d parts", b.owner.id, name, u.key, len(u.parts))
+		}
 	}
 	slices.Sort(p.lines)
 	return strings.Join(p.lines, "\n")

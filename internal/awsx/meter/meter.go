@@ -30,8 +30,11 @@ func New(registerer prometheus.Registerer) (*Meter, error) {
 	return m, err
 }
 
-// Middleware is for awsx.Options.
+// Middleware is for awsx.Options. A request that is presigned for others is not counted.
 func (m *Meter) Middleware(stack *middleware.Stack) error {
+	if _, retries := stack.Finalize.Get("Retry"); !retries {
+		return nil
+	}
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("hypershiftMeter", m.count), "Retry", middleware.After)
 }
 

@@ -53,7 +53,7 @@ def find(access_key: str) -> Caller | None:
 @wrap(BaseResponse, "get_access_key")
 def _get_access_key(original: Any, self: BaseResponse) -> str:
     # moto only recognizes keys of 20 capitals and digits.
-    found = _CREDENTIAL.search(self.headers.get("Authorization", ""))
+    found = _CREDENTIAL.search(self.headers.get("Authorization", "")) or _CREDENTIAL.search(self.uri.replace("%2F", "/"))
     return found[1] if found else original(self)
 
 

@@ -390,6 +390,8 @@ def _route53(request: wire.Request, account: str) -> Iterator[Question]:
 # IAM knows these by another name than the API.
 _S3_ACTIONS = {
     "DeleteObjects": "DeleteObject", "HeadObject": "GetObject",
+    "CreateMultipartUpload": "PutObject", "UploadPart": "PutObject", "CompleteMultipartUpload": "PutObject",
+    "ListParts": "ListMultipartUploadParts", "ListMultipartUploads": "ListBucketMultipartUploads",
     "HeadBucket": "ListBucket", "ListObjects": "ListBucket", "ListObjectsV2": "ListBucket",
     "GetPublicAccessBlock": "GetBucketPublicAccessBlock", "PutPublicAccessBlock": "PutBucketPublicAccessBlock",
 }  # fmt: skip

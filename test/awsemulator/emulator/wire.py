@@ -45,6 +45,8 @@ def read(environ: dict[str, Any]) -> Request:
         request.access_key = found["key"]
         request.region = found["region"]
         request.service = found["service"]
+    elif found := _CREDENTIAL.search(environ.get("QUERY_STRING", "").replace("%2F", "/")):  # a presigned URL
+        request.access_key, request.region, request.service = found["key"], found["region"], found["service"]
     body = _body(environ)
     request.host, request.body = environ.get("HTTP_HOST", ""), body
     request.cut = len(body) < int(environ.get("CONTENT_LENGTH") or 0)

@@ -15,10 +15,11 @@
 //	awsidentity          health of the AWS roles
 //	kmshealth            health of the KMS key
 //
-// Two subcommands run in the pods of etcd; the sidecars of other pods are in sidecar/.
+// Two subcommands run in the pods of etcd, and one in the pod of a backup; the sidecars of other pods are in sidecar/.
 //
-//	etcd-member    configures the member: new cluster, join, or existing data
-//	etcd-restore   downloads the snapshot to restore from
+//	etcd-member       configures the member: new cluster, join, or existing data
+//	etcd-restore      downloads the snapshot to restore from
+//	etcd-backup-take  takes the snapshot of a backup
 //
 // etcd-snapshot, a subcommand for administrators, writes such a snapshot.
 package main
@@ -33,6 +34,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/backup/take"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/member"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/restore"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/snapshot"
@@ -77,6 +79,7 @@ var subcommands = map[string]func(context.Context, []string) error{
 	member.Command:   decideMember,
 	restore.Command:  fetchSnapshot,
 	snapshot.Command: snapshot.Run,
+	take.Command:     take.Run,
 }
 
 func subcommand(name string, run func(context.Context, []string) error, args []string) {

@@ -5,6 +5,8 @@
 //	router-drain         closes HAProxy to new connections and waits until the open ones have ended
 //	token-minter         keeps a web-identity token for AWS in a file
 //	etcd-unpack          unpacks the snapshot that etcd restores from
+//	etcd-backup-verify   compares the snapshot of a backup with etcd
+//	etcd-backup-upload   uploads it
 //	webhook-certificate  writes a certificate for webhooks that no client calls
 //
 // Two flags precede the subcommand: --version prints the version and exits; --profiling=127.0.0.1:6060 serves profiles on loopback.
@@ -26,6 +28,8 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/backup/upload"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/backup/verify"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/unpack"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
@@ -57,7 +61,7 @@ func run(ctx context.Context, args []string) error {
 	showVersion := version.Bind(fs)
 	profiles := fs.String("profiling", "", "address of loopback at which profiles are served, such as "+profiling.Address)
 	fs.Usage = func() {
-		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack|webhook-certificate [flags of the subcommand]")
+		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack|etcd-backup-verify|etcd-backup-upload|webhook-certificate [flags of the subcommand]")
 		fs.PrintDefaults()
 	}
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -85,7 +89,7 @@ func run(ctx context.Context, args []string) error {
 
 func parse(args []string) (task, error) {
 	if len(args) == 0 {
-		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter, etcd-unpack or webhook-certificate")
+		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload or webhook-certificate")
 	}
 	switch name, args := args[0], args[1:]; name {
 	case waitfor.Command:
@@ -98,9 +102,13 @@ func parse(args []string) (task, error) {
 		return tokenminter.Parse(args)
 	case unpack.Command:
 		return unpack.Parse(args)
+	case verify.Command:
+		return verify.Parse(args)
+	case upload.Command:
+		return upload.Parse(args)
 	case webhookcertificate.Command:
 		return webhookcertificate.Parse(args)
 	default:
-		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter, etcd-unpack and webhook-certificate", name)
+		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload and webhook-certificate", name)
 	}
 }

@@ -104,8 +104,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.EncryptionKeyReferenceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EncryptionMigrationHistory"):
 		return &hypershiftv1beta1.EncryptionMigrationHistoryApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdBackupRetention"):
+		return &hypershiftv1beta1.EtcdBackupRetentionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdBackupSchedule"):
+		return &hypershiftv1beta1.EtcdBackupScheduleApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdBackupScheduleSpec"):
+		return &hypershiftv1beta1.EtcdBackupScheduleSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdBackupScheduleStatus"):
+		return &hypershiftv1beta1.EtcdBackupScheduleStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EtcdSchedulingSpec"):
 		return &hypershiftv1beta1.EtcdSchedulingSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdSnapshot"):
+		return &hypershiftv1beta1.EtcdSnapshotApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EtcdSpec"):
 		return &hypershiftv1beta1.EtcdSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EtcdTLSConfig"):

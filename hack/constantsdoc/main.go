@@ -43,7 +43,7 @@ not apply to it. Programs wait for Ready: ` + "`kubectl wait --for=condition=Rea
 
 Conditions of OpenShift that are absent: ClusterVersionRetrievedUpdates and ClusterVersionUpgradeable (ValidReleaseImage checks each
 upgrade), IgnitionEndpointAvailable (machines get their configuration in their user data), ValidIDPConfiguration (ValidConfiguration
-checks OIDC providers), EtcdRecoveryActive, EtcdBackupSucceeded, HostedClusterRestoredFromBackup, PublicEndpointExposed, CVOScaledDown,
+checks OIDC providers), EtcdRecoveryActive, HostedClusterRestoredFromBackup, PublicEndpointExposed, CVOScaledDown,
 and those about the size of a cluster.
 `,
 		sources: []source{

@@ -84,6 +84,7 @@ var readers = map[string]map[string]string{
 		"etcd.managementType":                                                                             cpo + "components/etcd.managed",
 		"etcd.managed.scheduling.nodeSelector":                                                            cpo + "components/etcd.schedule",
 		"etcd.managed.scheduling.tolerations.*":                                                           cpo + "components/etcd.schedule",
+		"etcd.managed.backup.aws.kmsKeyARN":                                                               ho + "controllers/etcdbackup.defaultKey",
 		"etcd.managed.storage.persistentVolume.size":                                                      cpo + "components/etcd.volumeSize",
 		"etcd.managed.storage.persistentVolume.storageClassName":                                          cpo + "components/etcd.adaptStatefulSet",
 		"etcd.managed.storage.restoreSnapshotURL":                                                         cpo + "components/etcd.snapshotURL",

@@ -27,7 +27,8 @@ func TestKindsWithoutAControllerAreAcceptedWithAWarning(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.StartAPIServer(t, crdDirectory)
 	for base, want := range map[string]string{
-		"hcpetcdbackup":                     "HCPEtcdBackup has no effect",
+		"hcpetcdbackup":                     "",
+		"etcdbackupschedule":                "",
 		"certificatesigningrequestapproval": "CertificateSigningRequestApproval has no effect",
 		"certificaterevocationrequest":      "CertificateRevocationRequest has no effect",
 		"hostedcluster":                     "",

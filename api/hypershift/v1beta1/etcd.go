@@ -59,7 +59,7 @@ type ManagedEtcdSpec struct {
 	// +optional
 	Scheduling *EtcdSchedulingSpec `json:"scheduling,omitempty"`
 
-	// backup configures the encryption of the backups of HCPEtcdBackups.
+	// backup configures the encryption of the backups of HCPEtcdBackups that name no key themselves.
 	//
 	// +optional
 	Backup *HCPEtcdBackupConfig `json:"backup,omitempty"`

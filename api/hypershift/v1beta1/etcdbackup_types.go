@@ -1,9 +1,33 @@
 package v1beta1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
-// BackupCompleted is the condition type of an HCPEtcdBackup. It is True when the backup is stored.
-const BackupCompleted = "BackupCompleted"
+// Conditions of an HCPEtcdBackup.
+const (
+	// BackupCompleted is True when the backup is verified and stored.
+	BackupCompleted = "BackupCompleted"
+	// BackupVerified is True when an etcd that was started from the backup has the same data as the etcd of the cluster.
+	BackupVerified = "BackupVerified"
+)
+
+// Reasons of the conditions of an HCPEtcdBackup, and of EtcdBackupSucceeded.
+const (
+	// BackupSucceededReason is the reason of a backup that is stored.
+	BackupSucceededReason = "BackupSucceeded"
+	// BackupInProgressReason is the reason of a backup that waits, runs or is tried again.
+	BackupInProgressReason = "BackupInProgress"
+	// BackupFailedReason is the reason of a backup that is not tried again.
+	BackupFailedReason = "BackupFailed"
+	// BackupRejectedReason is the reason of a backup that cannot be made of this cluster.
+	BackupRejectedReason = "BackupRejected"
+	// EtcdUnhealthyReason is the reason of a backup that waits for etcd.
+	EtcdUnhealthyReason = "EtcdUnhealthy"
+	// BackupCredentialsReason is the reason of a backup whose credentials are missing or cannot be used.
+	BackupCredentialsReason = "InvalidBackupCredentials"
+)
 
 // KMSKeyARN is the ARN of a key of AWS KMS.
 //
@@ -77,6 +101,8 @@ type HCPEtcdBackupStorage struct {
 }
 
 // HCPEtcdBackupS3 is a place in a bucket of AWS S3.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.credentials) != has(self.roleARN)",message="one of credentials and roleARN is required"
 type HCPEtcdBackupS3 struct {
 	// bucket is the name of the bucket.
 	//
@@ -103,10 +129,23 @@ type HCPEtcdBackupS3 struct {
 	KeyPrefix string `json:"keyPrefix,omitempty"`
 
 	// credentials refers to a Secret in the namespace of the hypershift-operator with an AWS credentials file under
-	// the key credentials.
+	// the key credentials: an access key, a role that it assumes, or both. A role without an access key is assumed with
+	// the identity of the hypershift-operator.
 	//
-	// +required
-	Credentials SecretReference `json:"credentials,omitzero"`
+	// +optional
+	Credentials *SecretReference `json:"credentials,omitempty"`
+
+	// roleARN is the role that stores the backup. It trusts the subject hypershift:etcd-backup of the cluster's token issuer,
+	// and needs no Secret.
+	//
+	// +optional
+	RoleARN RoleARN `json:"roleARN,omitempty"`
+
+	// bucketOwner is the account that must own the bucket. Default: the account of the credentials.
+	//
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9]{12}$`
+	BucketOwner string `json:"bucketOwner,omitempty"`
 
 	// kmsKeyARN is the key with which S3 encrypts the backup.
 	//
@@ -135,6 +174,49 @@ type HCPEtcdBackupStatus struct {
 	// +kubebuilder:validation:MaxItems=10
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
+	// startTime is when the first attempt began.
+	//
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// attemptTime is when the present attempt began.
+	//
+	// +optional
+	AttemptTime *metav1.Time `json:"attemptTime,omitempty"`
+
+	// completionTime is when the backup was stored.
+	//
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// failedAttempts is the number of attempts that failed. The time between attempts grows with it.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	FailedAttempts int32 `json:"failedAttempts,omitempty"`
+
+	// lastFailureTime is when the last of them failed.
+	//
+	// +optional
+	LastFailureTime *metav1.Time `json:"lastFailureTime,omitempty"`
+
+	// lastFailureMessage is why it failed.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	LastFailureMessage string `json:"lastFailureMessage,omitempty"`
+
+	// objectKey is the key of the backup in the bucket. It is set before the first part is uploaded.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	ObjectKey string `json:"objectKey,omitempty"`
+
+	// snapshot describes the completed backup.
+	//
+	// +optional
+	Snapshot *EtcdSnapshot `json:"snapshot,omitempty"`
+
 	// snapshotURL is the URL of the completed backup.
 	//
 	// +optional
@@ -149,6 +231,41 @@ type HCPEtcdBackupStatus struct {
 	EncryptionMetadata *HCPEtcdBackupEncryptionMetadata `json:"encryptionMetadata,omitempty"`
 }
 
+// EtcdSnapshot describes a snapshot of etcd that was verified.
+type EtcdSnapshot struct {
+	// sizeBytes is the size of the snapshot.
+	//
+	// +optional
+	SizeBytes int64 `json:"sizeBytes,omitempty"`
+
+	// sha256 is the checksum of the snapshot.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	SHA256 string `json:"sha256,omitempty"`
+
+	// revision is the revision of etcd at which the data was compared.
+	//
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
+	// keys is the number of keys at that revision.
+	//
+	// +optional
+	Keys int64 `json:"keys,omitempty"`
+
+	// hash is etcd's hash of the keys up to that revision (HashKV).
+	//
+	// +optional
+	Hash int64 `json:"hash,omitempty"`
+
+	// version is the version of etcd.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Version string `json:"version,omitempty"`
+}
+
 // HCPEtcdBackupEncryptionMetadata describes how a stored backup is encrypted.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -160,16 +277,16 @@ type HCPEtcdBackupEncryptionMetadata struct {
 	AWS *HCPEtcdBackupConfigAWS `json:"aws,omitempty"`
 }
 
-// HCPEtcdBackup is accepted for compatibility with HyperShift. No controller acts on it: its status stays empty, and no
-// backup is made. Each response of the API server has a warning about this. docs/etcd.md describes how to take and restore
-// snapshots.
+// HCPEtcdBackup is one backup of the etcd of the control plane in its namespace. The snapshot is verified in a scratch etcd and stored in
+// S3. docs/backup.md describes it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=hcpetcdbackups,scope=Namespaced,shortName=hcpetcdbk,categories=hypershift
-// +kubebuilder:deprecatedversion:warning="HCPEtcdBackup has no effect in this version: no controller makes the backup. Take a snapshot of etcd as docs/etcd.md describes."
 // +kubebuilder:printcolumn:name="Completed",type=string,JSONPath=`.status.conditions[?(@.type=="BackupCompleted")].status`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.snapshotURL`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="BackupCompleted")].reason`,priority=1
+// +kubebuilder:printcolumn:name="Bytes",type=integer,JSONPath=`.status.snapshot.sizeBytes`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +genclient
 type HCPEtcdBackup struct {
@@ -199,4 +316,21 @@ func (in *HCPEtcdBackup) UnmarshalJSON(text []byte) (err error) {
 		"apiVersion": &in.APIVersion, "kind": &in.Kind, "metadata": &in.ObjectMeta, "spec": &in.Spec, "status": &in.Status,
 	})
 	return err
+}
+
+// GetConditions returns the conditions.
+func (in *HCPEtcdBackup) GetConditions() []metav1.Condition { return in.Status.Conditions }
+
+// SetConditions replaces the conditions.
+func (in *HCPEtcdBackup) SetConditions(conditions []metav1.Condition) {
+	in.Status.Conditions = conditions
+}
+
+// HCPEtcdBackupFinalizer is on an HCPEtcdBackup whose upload has begun and is not complete.
+const HCPEtcdBackupFinalizer = "hypershift.openshift.io/etcd-backup-upload"
+
+// IsBackupFinished is true if the backup is stored, or is not tried again.
+func IsBackupFinished(b *HCPEtcdBackup) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, BackupCompleted)
+	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == BackupFailedReason || c.Reason == BackupRejectedReason)
 }

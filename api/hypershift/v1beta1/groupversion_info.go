@@ -32,6 +32,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&NodeBootstrap{}, &NodeBootstrapList{},
 		&NodeBootstrapTemplate{}, &NodeBootstrapTemplateList{},
 		&HCPEtcdBackup{}, &HCPEtcdBackupList{},
+		&EtcdBackupSchedule{}, &EtcdBackupScheduleList{},
 		&CertificateSigningRequestApproval{}, &CertificateSigningRequestApprovalList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

@@ -29,6 +29,9 @@ const (
 	// the administrator has to enable enforcement (docs/isolation.md). Unknown until a control plane could be checked. Absent
 	// if the operator does not run as a pod.
 	NetworkPoliciesEnforced = "NetworkPoliciesEnforced"
+	// EtcdBackupSucceeded is True when the last backup of etcd that has ended is stored and verified. If False, the message has
+	// its failure. Absent without backups. See docs/backup.md.
+	EtcdBackupSucceeded = "EtcdBackupSucceeded"
 )
 
 // Condition types of a HostedCluster about input of the user. While one of them is False, no changes are rolled out.

@@ -107,7 +107,7 @@ type HostedClusterStatus struct {
 	Configuration *ConfigurationStatus `json:"configuration,omitempty"`
 
 	// lastSuccessfulEtcdBackupURL is the URL of the last backup of etcd that an HCPEtcdBackup requested. It stays when
-	// the HCPEtcdBackup is deleted. Nothing writes it yet.
+	// the HCPEtcdBackup is deleted.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1

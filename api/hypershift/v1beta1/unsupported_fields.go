@@ -35,7 +35,6 @@ var unsupportedFields = []struct {
 	{"autoNode", "set provisionerConfig.karpenter.platform to AWS, with aws", func(s *HostedClusterSpec) bool {
 		return s.AutoNode != nil && s.AutoNode.Provisioner.Karpenter != nil && s.AutoNode.Karpenter() == nil
 	}},
-	{"etcd.managed.backup", "take snapshots as docs/etcd.md describes", func(s *HostedClusterSpec) bool { return s.Etcd.Managed != nil && s.Etcd.Managed.Backup != nil }},
 	{"configuration.apiServer.encryption", "use secretEncryption", configures(func(c *ClusterConfiguration) bool {
 		return c.APIServer != nil && !reflect.DeepEqual(c.APIServer.Encryption, configv1.APIServerEncryption{}) && c.APIServer.Encryption.Type != configv1.EncryptionTypeIdentity
 	})},

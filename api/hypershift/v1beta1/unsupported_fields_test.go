@@ -44,9 +44,6 @@ func TestNotActedOn(t *testing.T) {
 		"zones, and not the domain of host names": {
 			spec: `{"dns": {"baseDomain": "example.com", "baseDomainPrefix": "a", "publicZoneID": "Z1", "privateZoneID": "Z2"}}`, want: []string{"dns.publicZoneID", "dns.privateZoneID"},
 		},
-		"the key of backups, and not the nodes of etcd": {
-			spec: `{"etcd": {"managed": {"scheduling": {"nodeSelector": {"a": "b"}}, "backup": {"platform": "AWS"}}}}`, want: []string{"etcd.managed.backup"},
-		},
 		"parts of the API server's configuration": {
 			spec: `{"configuration": {"apiServer": {"encryption": {"type": "aescbc"}, "tlsAdherence": "StrictAllComponents", "tlsSecurityProfile": {"type": "Custom", "custom": {"groups": ["X25519"]}}}}}`,
 			want: []string{"configuration.apiServer.encryption", "configuration.apiServer.tlsAdherence", "configuration.apiServer.tlsSecurityProfile.custom.groups"},

@@ -11,9 +11,8 @@ import (
 // HCPEtcdBackupApplyConfiguration represents a declarative configuration of the HCPEtcdBackup type for use
 // with apply.
 //
-// HCPEtcdBackup is accepted for compatibility with HyperShift. No controller acts on it: its status stays empty, and no
-// backup is made. Each response of the API server has a warning about this. docs/etcd.md describes how to take and restore
-// snapshots.
+// HCPEtcdBackup is one backup of the etcd of the control plane in its namespace. The snapshot is verified in a scratch etcd and stored in
+// S3. docs/backup.md describes it.
 type HCPEtcdBackupApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -18,8 +18,14 @@ type HCPEtcdBackupS3ApplyConfiguration struct {
 	// keyPrefix is the beginning of the key of the backup in the bucket.
 	KeyPrefix *string `json:"keyPrefix,omitempty"`
 	// credentials refers to a Secret in the namespace of the hypershift-operator with an AWS credentials file under
-	// the key credentials.
+	// the key credentials: an access key, a role that it assumes, or both. A role without an access key is assumed with
+	// the identity of the hypershift-operator.
 	Credentials *SecretReferenceApplyConfiguration `json:"credentials,omitempty"`
+	// roleARN is the role that stores the backup. It trusts the subject hypershift:etcd-backup of the cluster's token issuer,
+	// and needs no Secret.
+	RoleARN *hypershiftv1beta1.RoleARN `json:"roleARN,omitempty"`
+	// bucketOwner is the account that must own the bucket. Default: the account of the credentials.
+	BucketOwner *string `json:"bucketOwner,omitempty"`
 	// kmsKeyARN is the key with which S3 encrypts the backup.
 	KMSKeyARN *hypershiftv1beta1.KMSKeyARN `json:"kmsKeyARN,omitempty"`
 }
@@ -59,6 +65,22 @@ func (b *HCPEtcdBackupS3ApplyConfiguration) WithKeyPrefix(value string) *HCPEtcd
 // If called multiple times, the Credentials field is set to the value of the last call.
 func (b *HCPEtcdBackupS3ApplyConfiguration) WithCredentials(value *SecretReferenceApplyConfiguration) *HCPEtcdBackupS3ApplyConfiguration {
 	b.Credentials = value
+	return b
+}
+
+// WithRoleARN sets the RoleARN field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RoleARN field is set to the value of the last call.
+func (b *HCPEtcdBackupS3ApplyConfiguration) WithRoleARN(value hypershiftv1beta1.RoleARN) *HCPEtcdBackupS3ApplyConfiguration {
+	b.RoleARN = &value
+	return b
+}
+
+// WithBucketOwner sets the BucketOwner field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the BucketOwner field is set to the value of the last call.
+func (b *HCPEtcdBackupS3ApplyConfiguration) WithBucketOwner(value string) *HCPEtcdBackupS3ApplyConfiguration {
+	b.BucketOwner = &value
 	return b
 }
 

@@ -3,6 +3,7 @@
 package v1beta1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -13,6 +14,22 @@ import (
 type HCPEtcdBackupStatusApplyConfiguration struct {
 	// conditions reports the state of the backup.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// startTime is when the first attempt began.
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// attemptTime is when the present attempt began.
+	AttemptTime *metav1.Time `json:"attemptTime,omitempty"`
+	// completionTime is when the backup was stored.
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// failedAttempts is the number of attempts that failed. The time between attempts grows with it.
+	FailedAttempts *int32 `json:"failedAttempts,omitempty"`
+	// lastFailureTime is when the last of them failed.
+	LastFailureTime *metav1.Time `json:"lastFailureTime,omitempty"`
+	// lastFailureMessage is why it failed.
+	LastFailureMessage *string `json:"lastFailureMessage,omitempty"`
+	// objectKey is the key of the backup in the bucket. It is set before the first part is uploaded.
+	ObjectKey *string `json:"objectKey,omitempty"`
+	// snapshot describes the completed backup.
+	Snapshot *EtcdSnapshotApplyConfiguration `json:"snapshot,omitempty"`
 	// snapshotURL is the URL of the completed backup.
 	SnapshotURL *string `json:"snapshotURL,omitempty"`
 	// encryptionMetadata describes how the stored backup is encrypted.
@@ -35,6 +52,70 @@ func (b *HCPEtcdBackupStatusApplyConfiguration) WithConditions(values ...*v1.Con
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithStartTime sets the StartTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StartTime field is set to the value of the last call.
+func (b *HCPEtcdBackupStatusApplyConfiguration) WithStartTime(value metav1.Time) *HCPEtcdBackupStatusApplyConfiguration {
+	b.StartTime = &value
+	return b
+}
+
+// WithAttemptTime sets the AttemptTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AttemptTime field is set to the value of the last call.
+func (b *HCPEtcdBackupStatusApplyConfiguration) WithAttemptTime(value metav1.Time) *HCPEtcdBackupStatusApplyConfiguration {
+	b.AttemptTime = &value
+	return b
+}
+
+// WithCompletionTime sets the CompletionTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CompletionTime field is set to the value of the last call.
+func (b *HCPEtcdBackupStatusApplyConfiguration) WithCompletionTime(value metav1.Time) *HCPEtcdBackupStatusApplyConfiguration {
+	b.CompletionTime = &value
+	return b
+}
+
+// WithFailedAttempts sets the FailedAttempts field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FailedAttempts field is set to the value of the last call.
+func (b *HCPEtcdBackupStatusApplyConfiguration) WithFailedAttempts(value int32) *HCPEtcdBackupStatusApplyConfiguration {
+	b.FailedAttempts = &value
+	return b
+}
+
+// WithLastFailureTime sets the LastFailureTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastFailureTime field is set to the value of the last call.
+func (b *HCPEtcdBackupStatusApplyConfiguration) WithLastFailureTime(value metav1.Time) *HCPEtcdBackupStatusApplyConfiguration {
+	b.LastFailureTime = &value
+	return b
+}
+
+// WithLastFailureMessage sets the LastFailureMessage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastFailureMessage field is set to the value of the last call.
+func (b *HCPEtcdBackupStatusApplyConfiguration) WithLastFailureMessage(value string) *HCPEtcdBackupStatusApplyConfiguration {
+	b.LastFailureMessage = &value
+	return b
+}
+
+// WithObjectKey sets the ObjectKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObjectKey field is set to the value of the last call.
+func (b *HCPEtcdBackupStatusApplyConfiguration) WithObjectKey(value string) *HCPEtcdBackupStatusApplyConfiguration {
+	b.ObjectKey = &value
+	return b
+}
+
+// WithSnapshot sets the Snapshot field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Snapshot field is set to the value of the last call.
+func (b *HCPEtcdBackupStatusApplyConfiguration) WithSnapshot(value *EtcdSnapshotApplyConfiguration) *HCPEtcdBackupStatusApplyConfiguration {
+	b.Snapshot = value
 	return b
 }
 

@@ -51,7 +51,7 @@ type HostedClusterStatusApplyConfiguration struct {
 	// configuration is the observed state of spec.configuration.
 	Configuration *ConfigurationStatusApplyConfiguration `json:"configuration,omitempty"`
 	// lastSuccessfulEtcdBackupURL is the URL of the last backup of etcd that an HCPEtcdBackup requested. It stays when
-	// the HCPEtcdBackup is deleted. Nothing writes it yet.
+	// the HCPEtcdBackup is deleted.
 	LastSuccessfulEtcdBackupURL *string `json:"lastSuccessfulEtcdBackupURL,omitempty"`
 	// secretEncryption records the key with which Secrets are encrypted.
 	SecretEncryption *SecretEncryptionStatusApplyConfiguration `json:"secretEncryption,omitempty"`

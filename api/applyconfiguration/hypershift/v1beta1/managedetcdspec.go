@@ -11,7 +11,7 @@ type ManagedEtcdSpecApplyConfiguration struct {
 	Storage *ManagedEtcdStorageSpecApplyConfiguration `json:"storage,omitempty"`
 	// scheduling selects the nodes of etcd's pods, in addition to nodeSelector and tolerations of the cluster.
 	Scheduling *EtcdSchedulingSpecApplyConfiguration `json:"scheduling,omitempty"`
-	// backup configures the encryption of the backups of HCPEtcdBackups.
+	// backup configures the encryption of the backups of HCPEtcdBackups that name no key themselves.
 	Backup *HCPEtcdBackupConfigApplyConfiguration `json:"backup,omitempty"`
 }
 

@@ -8,6 +8,8 @@ type CertificateSigningRequestApprovalExpansion interface{}
 
 type ControlPlaneComponentExpansion interface{}
 
+type EtcdBackupScheduleExpansion interface{}
+
 type HCPEtcdBackupExpansion interface{}
 
 type HostedClusterExpansion interface{}

@@ -15,6 +15,7 @@ type HypershiftV1beta1Interface interface {
 	AWSEndpointServicesGetter
 	CertificateSigningRequestApprovalsGetter
 	ControlPlaneComponentsGetter
+	EtcdBackupSchedulesGetter
 	HCPEtcdBackupsGetter
 	HostedClustersGetter
 	HostedControlPlanesGetter
@@ -38,6 +39,10 @@ func (c *HypershiftV1beta1Client) CertificateSigningRequestApprovals(namespace s
 
 func (c *HypershiftV1beta1Client) ControlPlaneComponents(namespace string) ControlPlaneComponentInterface {
 	return newControlPlaneComponents(c, namespace)
+}
+
+func (c *HypershiftV1beta1Client) EtcdBackupSchedules(namespace string) EtcdBackupScheduleInterface {
+	return newEtcdBackupSchedules(c, namespace)
 }
 
 func (c *HypershiftV1beta1Client) HCPEtcdBackups(namespace string) HCPEtcdBackupInterface {

@@ -24,6 +24,10 @@ func (c *FakeHypershiftV1beta1) ControlPlaneComponents(namespace string) v1beta1
 	return newFakeControlPlaneComponents(c, namespace)
 }
 
+func (c *FakeHypershiftV1beta1) EtcdBackupSchedules(namespace string) v1beta1.EtcdBackupScheduleInterface {
+	return newFakeEtcdBackupSchedules(c, namespace)
+}
+
 func (c *FakeHypershiftV1beta1) HCPEtcdBackups(namespace string) v1beta1.HCPEtcdBackupInterface {
 	return newFakeHCPEtcdBackups(c, namespace)
 }

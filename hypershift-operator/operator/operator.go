@@ -140,7 +140,7 @@ func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
 
 // AddControllers adds those that the options ask for.
 func (o *Operator) AddControllers(ctx context.Context) error {
-	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps()); err != nil {
+	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps(), o.addEtcdBackups()); err != nil {
 		return err
 	}
 	if o.options.MetricsAddr != noServer {

@@ -338,7 +338,10 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		Paused: s.paused, InvalidPause: s.invalidPause(), OperatorProblem: s.health.Problem,
 		Releases: s.releases, PreviousVersion: previous,
 		SpecApplied: s.specApplied, Tolerated: s.tolerated, ImageOverrides: r.AllowOperatorImageOverride,
-		NodesExpected: slices.ContainsFunc(s.pools, asksForNodes),
+		NodesExpected: slices.ContainsFunc(s.pools, asksForNodes), Backups: s.backups,
+	}
+	if last := clusterconditions.LastBackup(s.backups, clusterconditions.Stored); last != nil {
+		s.hc.Status.LastSuccessfulEtcdBackupURL = last.Status.SnapshotURL
 	}
 	if r.PoliciesEnforced != nil {
 		f.Policies = r.PoliciesEnforced()

@@ -42,6 +42,8 @@ type scope struct {
 	operator *appsv1.Deployment
 	// endpoints are the AWSEndpointServices of the control plane.
 	endpoints []hyperv1.AWSEndpointService
+	// backups are the backups of its etcd.
+	backups []hyperv1.HCPEtcdBackup
 	// pools are the cluster's node pools.
 	pools []hyperv1.NodePool
 	// workers is true if there are node pools, or machines without one.
@@ -163,6 +165,11 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 		return nil, fmt.Errorf("listing AWSEndpointServices of namespace %s: %w", s.plane.Name, err)
 	}
 	s.endpoints = list.Items
+	var backups hyperv1.HCPEtcdBackupList
+	if err := r.Client.List(ctx, &backups, client.InNamespace(s.plane.Name)); err != nil {
+		return nil, fmt.Errorf("listing backups of namespace %s: %w", s.plane.Name, err)
+	}
+	s.backups = backups.Items
 	s.health, err = operatorhealth.Check(ctx, r.Reader, operatorhealth.Facts{
 		Plane: plane, Deployment: s.operator, ControlPlane: s.hcp,
 		ClusterAvailable: meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable),

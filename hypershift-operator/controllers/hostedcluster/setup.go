@@ -111,7 +111,8 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		For(&hyperv1.HostedCluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&hyperv1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(w.conflictingClusters), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(requestForNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(w.requestsForNamespace))
+		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(w.requestsForNamespace)).
+		Watches(&hyperv1.HCPEtcdBackup{}, handler.EnqueueRequestsFromMapFunc(w.requestsForNamespace), builder.WithPredicates(backupFinished))
 	b = b.Watches(&hyperv1.HostedControlPlane{}, debounced(requestForAnnotation))
 	for _, obj := range []client.Object{
 		&corev1.Namespace{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.RoleBinding{},
@@ -139,6 +140,17 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	}
 	b = b.WatchesRawSource(publishedsecrets.Watch(r.Published, w.requestsForNamespace))
 	return b.Complete(r.afterOrphans(c))
+}
+
+// backupFinished passes a backup when it ends. What it does before is no news about the cluster.
+var backupFinished = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		was, ok := e.ObjectOld.(*hyperv1.HCPEtcdBackup)
+		is, also := e.ObjectNew.(*hyperv1.HCPEtcdBackup)
+		return ok && also && !hyperv1.IsBackupFinished(was) && hyperv1.IsBackupFinished(is)
+	},
 }
 
 // quotaChanged ignores the status of a quota, which changes with every pod.

@@ -51,6 +51,8 @@ type Facts struct {
 	// Policies is whether the management cluster enforces NetworkPolicies; empty if
 	// this installation does not test it.
 	Policies metav1.ConditionStatus
+	// Backups are the HCPEtcdBackups of the cluster.
+	Backups []hyperv1.HCPEtcdBackup
 
 	evaluated map[string]metav1.Condition
 }
@@ -77,6 +79,7 @@ func init() {
 		hyperv1.ReconciliationSucceeded:         reconciliationSucceeded,
 		hyperv1.SupportedFields:                 supportedFields,
 		hyperv1.NetworkPoliciesEnforced:         networkPoliciesEnforced,
+		hyperv1.EtcdBackupSucceeded:             backupSucceeded,
 		hyperv1.HostedClusterDestroyed:          destroyed,
 		hyperv1.HostedClusterAvailable:          available,
 		hyperv1.HostedClusterProgressing:        progressing,

@@ -22,6 +22,7 @@ var healthyConditions = map[string]metav1.ConditionStatus{
 	hyperv1.ReconciliationSucceeded:  metav1.ConditionTrue,
 	hyperv1.SupportedFields:          metav1.ConditionTrue,
 	hyperv1.NetworkPoliciesEnforced:  metav1.ConditionTrue,
+	hyperv1.EtcdBackupSucceeded:      metav1.ConditionTrue,
 
 	hyperv1.ValidHostedClusterConfiguration: metav1.ConditionTrue,
 	hyperv1.SupportedHostedCluster:          metav1.ConditionTrue,

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -123,7 +124,7 @@ func etcdOnly() networkingv1.NetworkPolicySpec {
 		PodSelector: apps(metav1.LabelSelectorOpIn, names.Etcd),
 		Ingress: []networkingv1.NetworkPolicyIngressRule{
 			{
-				From:  from(names.KubeAPIServer, names.ControlPlaneOperator, names.Etcd),
+				From:  from(names.KubeAPIServer, names.ControlPlaneOperator, names.Etcd, etcdbackup.App),
 				Ports: tcpPorts(clientPort),
 			},
 			{From: from(names.Etcd), Ports: tcpPorts("peer")},

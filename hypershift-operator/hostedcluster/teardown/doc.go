@@ -2,6 +2,7 @@
 // was created for it.
 //
 //	requirements of the control-plane-operator, which is kept running           retention.go
+//	► last backup, which an EtcdBackupSchedule may make                         steps.go
 //	► cloud resources whose controllers run on nodes                            cleanup.go
 //	► node pools ► machines                                                     workers.go
 //	► cloud resources of the hosted cluster, and later ones                     cleanup.go

@@ -46,6 +46,7 @@ const deletionInterval = 30 * time.Second
 func (m *Manager) Steps() []reconcile.Step[*Cluster] {
 	return []reconcile.Step[*Cluster]{
 		{Name: "requirements of the control-plane-operator", Run: m.retainOperator},
+		{Name: "last backup", Run: m.awaitLastBackup},
 		{Name: "cloud resources whose controllers run on nodes", Run: m.cleanUpWithNodes},
 		{Name: "node pools", Run: m.deleteNodePools},
 		{Name: "machines", Run: m.deleteMachines},
@@ -60,6 +61,17 @@ func (m *Manager) Steps() []reconcile.Step[*Cluster] {
 		{Name: "infraID", Run: m.reserveInfraID},
 		{Name: "finalizer", Run: m.removeFinalizer},
 	}
+}
+
+// lastBackupInterval is the interval of checks for the end of the last backup.
+const lastBackupInterval = 5 * time.Second
+
+// awaitLastBackup waits for the backup that an EtcdBackupSchedule makes before a cluster is deleted. Its controller bounds the wait.
+func (m *Manager) awaitLastBackup(_ context.Context, c *Cluster) error {
+	if slices.Contains(c.HostedCluster.Finalizers, hyperv1.LastBackupFinalizer) {
+		return reconcile.Wait(lastBackupInterval, hyperv1.DeletingReason, "waiting for the last backup of etcd, which an EtcdBackupSchedule makes")
+	}
+	return nil
 }
 
 // deleteEndpoints waits for both operators to delete their half. The

@@ -1,0 +1,73 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/etcdbackup"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/etcdbackupschedule"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/tokensigner"
+)
+
+// addEtcdBackups adds the controllers that store backups of etcd, and that schedule them.
+func (o *Operator) addEtcdBackups() error {
+	opts := etcdbackup.Options{
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{},
+		Namespace: o.options.Namespace, Egress: o.options.Egress, Sessions: &backupSessions{deps: o.deps, keys: o.GetAPIReader()},
+	}
+	if err := etcdbackup.Setup(o, opts); err != nil {
+		return fmt.Errorf("setting up HCPEtcdBackups: %w", err)
+	}
+	schedules := etcdbackupschedule.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: opts.Recorder, Clock: opts.Clock, Namespace: o.options.Namespace}
+	if err := etcdbackupschedule.Setup(o, schedules); err != nil {
+		return fmt.Errorf("setting up EtcdBackupSchedules: %w", err)
+	}
+	return nil
+}
+
+// backupSessions opens the sessions of backups. A backup needs a few calls, so that no session is kept.
+type backupSessions struct {
+	deps Dependencies
+	keys client.Reader
+}
+
+// OfRole signs with the key in the namespace of the control plane.
+func (s *backupSessions) OfRole(ctx context.Context, hcp *hyperv1.HostedControlPlane, region, roleARN, subject string) (etcdbackup.Session, error) {
+	signer := &tokensigner.Signer{Client: s.keys, Namespace: hcp.Namespace, Clock: clock.RealClock{}}
+	cfg, err := s.deps.session(ctx, awsx.Options{Region: region, WebIdentity: &awsx.WebIdentity{
+		RoleARN: roleARN, SessionName: names.HypershiftOperator,
+		Token: func(ctx context.Context) ([]byte, error) { return signer.Token(ctx, hcp.Spec.IssuerURL, subject) },
+	}})
+	if err != nil {
+		return etcdbackup.Session{}, err
+	}
+	return withAccount(ctx, cfg)
+}
+
+// OfKeys takes the identity of this process without keys.
+func (s *backupSessions) OfKeys(ctx context.Context, region string, keys *awsx.AccessKey, roleARN string) (etcdbackup.Session, error) {
+	cfg, err := s.deps.session(ctx, awsx.Options{Region: region, AccessKey: keys})
+	if err != nil {
+		return etcdbackup.Session{}, err
+	}
+	if roleARN != "" {
+		cfg = awsx.AssumeRole(cfg, clock.RealClock{}, roleARN)
+	}
+	return withAccount(ctx, cfg)
+}
+
+func withAccount(ctx context.Context, cfg awssdk.Config) (etcdbackup.Session, error) {
+	at, err := identity.NewCaller(awsx.STS(cfg), cfg.Region).Location(ctx)
+	if err != nil {
+		return etcdbackup.Session{}, err
+	}
+	return etcdbackup.Session{Config: cfg, Account: at.Account}, nil
+}

@@ -23,6 +23,7 @@ const (
 	Storage               = "storage.json"
 	Karpenter             = "karpenter.json"
 	KMSProvider           = "kms-provider.json"
+	EtcdBackup            = "etcd-backup.json"
 	SharedVPCRoles        = "shared-vpc-roles.json"
 	SharedVPCControlPlane = "shared-vpc-control-plane.json"
 	SharedVPCIngress      = "shared-vpc-ingress.json"

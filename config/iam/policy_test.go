@@ -93,6 +93,7 @@ func limitedTo(t *testing.T, policy string, allowed []string) string {
 var wholesale = map[string]string{
 	"kms:CreateGrant":                     "the user chooses the key of a volume; the condition limits it to grants that EC2 asks for on the caller's behalf",
 	"kms:Decrypt":                         "the same, by kms:ViaService",
+	"kms:GenerateDataKey":                 "the same, for the key of a backup in S3",
 	"kms:GenerateDataKeyWithoutPlaintext": "the same",
 	"kms:ReEncryptFrom":                   "the same",
 	"kms:ReEncryptTo":                     "the same",
@@ -107,6 +108,7 @@ var unconditional = map[string]string{
 	"RecordsInTheClustersZone":       "the resource is the zone itself",
 	"RecordsInThePublicZone":         "the resource is the zone itself",
 	"OIDCDocuments":                  "the resource is the bucket itself",
+	"BackupsOfTheCluster":            "the resource is the cluster's prefix of the bucket",
 	"KeyOfTheClustersSecrets":        "the resource is the key itself",
 	"InterruptionNotices":            "the resource is the queue itself, by its name",
 	"RolesOfTheSharedVPC":            "the resources are the roles themselves",
@@ -181,7 +183,7 @@ func TestConditionsNameTheTagsThatOurCodeSets(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	all := map[string]string{"INFRA_ID": "demo-abcde", "VPC": "vpc-1", "LOCAL_ZONE_ID": "Z1", "OIDC_BUCKET": "docs", "KMS_KEY": "arn:aws:kms:us-east-1:1:key/1",
-		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b", "PUBLIC_ZONE_ID": "Z2"}
+		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b", "PUBLIC_ZONE_ID": "Z2", "BACKUP_BUCKET": "backups"}
 	for _, file := range files {
 		policy, err := Fill(file, all)
 		if err != nil || strings.Contains(policy, "${") {

@@ -13,7 +13,7 @@ import (
 var flagGroups = []struct{ title, flags string }{
 	{"The cluster", `name release-image base-domain zones endpoint-access node-pool-replicas pull-secret ssh-key namespace region
 		cluster-name replicas zone`},
-	{"Control plane", `control-plane-availability-policy infra-availability-policy etcd-storage-class etcd-storage-size etcd-encryption-key-file kms-key-arn
+	{"Control plane", `control-plane-availability-policy infra-availability-policy etcd-storage-class etcd-storage-size etcd-encryption-key-file kms-key-arn backup-bucket
 		external-dns-domain kas-dns-name fips annotations labels node-selector pods-labels toleration pausedUntil additional-trust-bundle
 		image-content-sources network-type cluster-cidr service-cidr`},
 	{"Nodes", `arch instance-type subnet-id securitygroup-id instance-profile auto-node auto-repair node-drain-timeout node-volume-detach-timeout node-upgrade-type root-volume-iops

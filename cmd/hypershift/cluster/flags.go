@@ -84,6 +84,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	s.StringVar(&f.bucketRegion, "oidc-storage-provider-s3-region", "", "region of that bucket (default: that of the operator)")
 	s.StringVar(&f.issuerURL, "oidc-issuer-url", "", "issuer with an existing OIDC provider, instead of the bucket")
 	s.StringVar(&r.KMSKeyARN, "kms-key-arn", "", "key of KMS that encrypts Secrets in etcd, instead of a Secret; adds the role kms-provider")
+	s.StringVar(&r.BackupBucket, "backup-bucket", "", "bucket for backups of etcd; adds the role etcd-backup")
 	s.BoolVar(&r.AutoNode, "auto-node", false, "create nodes on demand with Karpenter; adds the role karpenter")
 	s.BoolVar(&n.WorkerGroup, "worker-security-group", false, "a security group for nodes, in addition to that of the operator")
 	s.StringSliceVar(&f.additionalTags, "additional-tags", nil, "tags of all resources in AWS, as key=value")

@@ -55,6 +55,7 @@ func NewCreate(env operation.Environment) *cobra.Command {
 	f.StringVar(&o.issuerURL, "oidc-issuer-url", "", "issuer with an existing OIDC provider, instead of the bucket")
 	f.StringVar(&o.spec.KMSKeyARN, "kms-key-arn", "", "key for the encryption of Secrets; adds the role kms-provider")
 	f.BoolVar(&o.spec.AutoNode, "auto-node", false, "add the role karpenter, for nodes on demand")
+	f.StringVar(&o.spec.BackupBucket, "backup-bucket", "", "bucket for backups of etcd; adds the role etcd-backup")
 	f.StringSliceVar(&o.tags, "additional-tags", nil, "tags of all resources, as key=value")
 	f.StringVar(&o.outputFile, "output-file", "", "file for the result as JSON (default: standard output)")
 	return c

@@ -42,6 +42,7 @@ var (
 	network              = role{"cloud-network-config-controller", serviceAccounts("openshift-cloud-network-config-controller", "cloud-network-config-controller"), "network.json"}
 	kmsProvider          = role{"kms-provider", []string{names.KMSSubject}, iam.KMSProvider}
 	karpenter            = role{"karpenter", []string{names.KarpenterSubject}, iam.Karpenter}
+	etcdBackup           = role{"etcd-backup", []string{names.EtcdBackupSubject}, iam.EtcdBackup}
 )
 
 // node is the node of the role.
@@ -55,7 +56,7 @@ const sharedRole = "shared-role"
 // suffixes of all roles that a command line may have created, for deletion.
 func suffixes() []string {
 	var all []string
-	for _, r := range []role{ingress, imageRegistry, storage, cloudController, nodePool, controlPlaneOperator, network, kmsProvider, karpenter} {
+	for _, r := range []role{ingress, imageRegistry, storage, cloudController, nodePool, controlPlaneOperator, network, kmsProvider, karpenter, etcdBackup} {
 		all = append(all, r.suffix)
 	}
 	return append(all, sharedRole)
@@ -72,6 +73,9 @@ func (s Spec) roles() []role {
 	}
 	if s.AutoNode {
 		roles = append(roles, karpenter)
+	}
+	if s.BackupBucket != "" {
+		roles = append(roles, etcdBackup)
 	}
 	return roles
 }
@@ -105,7 +109,7 @@ func document(statements []any) string { return iamrole.Document(statements...) 
 
 // fill returns a policy with its variables replaced.
 func (s Spec) fill(file string, ids rg.IDs) (string, error) {
-	variables := map[string]string{"INFRA_ID": s.InfraID, "KMS_KEY": s.KMSKeyARN}
+	variables := map[string]string{"INFRA_ID": s.InfraID, "KMS_KEY": s.KMSKeyARN, "BACKUP_BUCKET": s.BackupBucket}
 	for name, in := range map[string]Input{
 		"VPC": s.Inputs.VPC, "PUBLIC_ZONE_ID": s.Inputs.PublicZone, "PRIVATE_ZONE_ID": s.Inputs.PrivateZone, "LOCAL_ZONE_ID": s.Inputs.LocalZone,
 	} {

@@ -29,6 +29,8 @@ type Spec struct {
 	KMSKeyARN        string
 	// AutoNode adds the role of Karpenter.
 	AutoNode bool
+	// BackupBucket is the bucket for backups of etcd. It adds the role that stores them. Empty: no role.
+	BackupBucket string
 	// VPCOwner is the account of a VPC that is shared with Account. It gets two roles, which the operators assume. Empty: the VPC
 	// belongs to Account.
 	VPCOwner string
@@ -65,6 +67,9 @@ func S3Issuer(bucket, region, infraID string) string {
 // Source: https://docs.aws.amazon.com/kms/latest/developerguide/cmks-in-iam-policies.html
 var keyARN = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/.+$`)
 
+// Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+
 // maxIssuer is how many characters the URL of an OIDC provider may have.
 // Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateOpenIDConnectProvider.html
 const maxIssuer = 255
@@ -99,6 +104,9 @@ func (s Spec) Validate() field.ErrorList {
 	}
 	if len(s.IssuerURL) > maxIssuer {
 		errs = append(errs, field.TooLong(flag("oidc-issuer-url"), s.IssuerURL, maxIssuer))
+	}
+	if s.BackupBucket != "" && !bucketName.MatchString(s.BackupBucket) {
+		errs = append(errs, field.Invalid(flag("backup-bucket"), s.BackupBucket, "must be the name of a bucket, without s3://"))
 	}
 	if s.KMSKeyARN != "" && !keyARN.MatchString(s.KMSKeyARN) {
 		errs = append(errs, field.Invalid(flag("kms-key-arn"), s.KMSKeyARN, "must be the ARN of a KMS key, with :key/: a policy with the ARN of an alias allows nothing"))
@@ -154,6 +162,7 @@ type Output struct {
 	SharedIngressRoleARN      string      `json:"sharedIngressRoleARN,omitempty"`
 	SharedControlPlaneRoleARN string      `json:"sharedControlPlaneRoleARN,omitempty"`
 	KarpenterRoleARN          string      `json:"karpenterRoleARN,omitempty"`
+	EtcdBackupRoleARN         string      `json:"etcdBackupRoleARN,omitempty"`
 }
 
 // OutputRoles is spec.platform.aws.rolesRef of the HostedCluster.
@@ -188,6 +197,9 @@ func NewOutput(s Spec) Output {
 	}
 	if s.AutoNode {
 		o.KarpenterRoleARN = arn(karpenter)
+	}
+	if s.BackupBucket != "" {
+		o.EtcdBackupRoleARN = arn(etcdBackup)
 	}
 	return o
 }

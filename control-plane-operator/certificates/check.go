@@ -7,6 +7,7 @@ import (
 	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
@@ -80,6 +81,20 @@ func adminTerms(hcp *hyperv1.HostedControlPlane) pki.Terms {
 	terms := termsOf(hcp)
 	if requestedValidity(hcp) == 0 {
 		terms.Validity = adminValidity
+	}
+	return terms
+}
+
+// breakGlassTerms are the terms of the certificate for access in an emergency.
+var breakGlassTerms = pki.Terms{Validity: names.BreakGlassCertificateLife, Renewal: pki.DefaultTerms.Renewal}
+
+// termsOfLeaf returns the terms of a certificate. terms are those in the annotations.
+func termsOfLeaf(hcp *hyperv1.HostedControlPlane, l leaf, terms pki.Terms) pki.Terms {
+	switch {
+	case l.signer == names.CustomerBreakGlassSigner:
+		return breakGlassTerms
+	case l.User == names.AdminUser:
+		return adminTerms(hcp)
 	}
 	return terms
 }

@@ -53,6 +53,8 @@ type Facts struct {
 	// content of the Secrets: the control plane's pods, the objects in the hosted cluster, its nodes. Ensure calls it
 	// only when the Secrets are up to date. Without it no rotation advances.
 	RolledOut func(signer string) bool
+	// Revocation is the revocation of CustomerBreakGlassSigner in progress, or empty.
+	Revocation Revocation
 	// KubeadminPassword is true when the cluster runs an OAuth server that needs the password.
 	KubeadminPassword bool
 	// MetricsServer is true when metrics-server runs on the nodes of the cluster, and the others when these components run

@@ -115,8 +115,7 @@ func (p *plan) findSigner(name string) (*pki.Signer, error) {
 // advance takes the next step of every rotation that is due.
 func (p *plan) advance() (turned bool, err error) {
 	for _, line := range p.signers {
-		rolledOut := p.facts.RolledOut != nil && p.facts.RolledOut(line.name)
-		turn, err := p.current[line.name].Advance(line.name, p.hcp.Annotations[hyperv1.RotateCertificatesAnnotation], rolledOut, p.pace(line.lives), p.now)
+		turn, err := p.advanceSigner(line)
 		if err != nil {
 			return turned, fmt.Errorf("rotating %s: %w", line.name, err)
 		}
@@ -124,6 +123,15 @@ func (p *plan) advance() (turned bool, err error) {
 		p.addRotationEvent(line.name, turn)
 	}
 	return turned, nil
+}
+
+func (p *plan) advanceSigner(line signer) (pki.Turn, error) {
+	s := p.current[line.name]
+	if r := p.facts.Revocation; line.name == names.CustomerBreakGlassSigner && r.ID != "" {
+		return s.Revoke(line.name, r.ID, r.Trusted, p.now)
+	}
+	rolledOut := p.facts.RolledOut != nil && p.facts.RolledOut(line.name)
+	return s.Advance(line.name, p.hcp.Annotations[hyperv1.RotateCertificatesAnnotation], rolledOut, p.pace(line.lives), p.now)
 }
 
 func (p *plan) pace(lives time.Duration) pki.Timing {
@@ -191,10 +199,7 @@ func (p *plan) kubeconfig(k kubeconfig) error {
 
 // certificate returns the certificate in data if it is still valid, and a new one otherwise.
 func (p *plan) certificate(l leaf, data map[string][]byte) (*pki.Leaf, error) {
-	by, terms := p.current[l.signer].Current, p.terms
-	if l.User == names.AdminUser {
-		terms = adminTerms(p.hcp)
-	}
+	by, terms := p.current[l.signer].Current, termsOfLeaf(p.hcp, l, p.terms)
 	have, reason := pki.Evaluate(data, l.Request, by, terms, p.now)
 	if reason != "" {
 		var err error

@@ -42,6 +42,7 @@ var signers = []signer{
 	{name: names.KonnectivitySigner},
 	{name: names.AggregatorClientSigner},
 	{name: names.KubeletClientSigner},
+	{name: names.CustomerBreakGlassSigner, lives: names.BreakGlassCertificateLife},
 }
 
 // A bundle is a ConfigMap with the trusted certificates of some signers.
@@ -53,7 +54,7 @@ type bundle struct {
 var bundles = []bundle{
 	{names.RootCA, []string{names.RootCA}},
 	// The cluster's signer signs the client certificates of kubelets, too.
-	{names.ClientCA, []string{names.ClientSigner, names.ClusterSignerCA}},
+	{names.ClientCA, []string{names.ClientSigner, names.ClusterSignerCA, names.CustomerBreakGlassSigner}},
 	// Only the serving certificates of kubelets.
 	{names.KubeletServingCA, []string{names.ClusterSignerCA}},
 	// Nodes trust this bundle. Clients of other authorities have no access to kubelets.

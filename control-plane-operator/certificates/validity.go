@@ -60,7 +60,11 @@ func (c *Certificates) Validities(ctx context.Context, hcp *hyperv1.HostedContro
 		add(s.name, authorities, certificate)
 	}
 	for _, l := range c.table.leaves(hcp, everything) {
-		add(l.secret, terms, certificate)
+		own := terms
+		if own != none {
+			own = termsOfLeaf(hcp, l, terms)
+		}
+		add(l.secret, own, certificate)
 	}
 	for _, k := range c.table.kubeconfigs(hcp, everything) {
 		own := terms

@@ -19,6 +19,8 @@ const (
 	AggregatorClientSigner = "aggregator-client-signer"
 	// KubeletClientSigner signs for the API server as a client of kubelets.
 	KubeletClientSigner = "kubelet-client-signer"
+	// CustomerBreakGlassSigner signs client certificates of administrators for access in an emergency.
+	CustomerBreakGlassSigner = "customer-system-admin-signer"
 )
 
 // Secrets of type kubernetes.io/tls, which also contain the bundle that verifies the peer.
@@ -40,6 +42,8 @@ const (
 	MetricsServerCertificate = "metrics-server-tls"
 	// PodIdentityWebhookCertificate is for the webhook in the namespace of the control plane.
 	PodIdentityWebhookCertificate = "pod-identity-webhook-tls"
+	// CustomerBreakGlassCertificate is the client certificate of an administrator for access in an emergency.
+	CustomerBreakGlassCertificate = "customer-system-admin-client-cert-key"
 )
 
 // ClientCA is the ConfigMap with the certificate authorities of the clients of the API server.

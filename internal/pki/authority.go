@@ -7,6 +7,8 @@ import (
 	"crypto/x509/pkix"
 	"fmt"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 const (
@@ -57,4 +59,9 @@ func sign(template, parent *x509.Certificate, public crypto.PublicKey, by crypto
 		return nil, err
 	}
 	return x509.ParseCertificate(der)
+}
+
+// DecodeAuthority reads an authority and its private key from the data of a Secret of type kubernetes.io/tls.
+func DecodeAuthority(data map[string][]byte) (*Authority, error) {
+	return decodeAuthority(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
 }

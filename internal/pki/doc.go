@@ -8,6 +8,7 @@
 //	  Terms                   validity and renewal
 //	Signer      signer.go     the former, current and next Authority, as a Secret has them
 //	  Advance   rotation.go   one step of a rotation in which every certificate in use is trusted at every moment
+//	  Revoke    revocation.go  one step of a rotation after which the certificates of the former authority are refused
 //	Kubeconfig  kubeconfig.go a Leaf, a server and its CA, in the format of clients
 //
 // All functions are pure except for the creation of keys, which are random. No error and no reason contains a part of a private

@@ -2,6 +2,7 @@ package pki
 
 import (
 	"crypto"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
@@ -31,6 +32,23 @@ func (a *Authority) Issue(want Request, terms Terms, now time.Time) (*Leaf, erro
 	if err != nil {
 		return nil, err
 	}
+	cert, err := a.Certify(key.Public(), want, terms, now)
+	if err != nil {
+		return nil, err
+	}
+	leaf := &Leaf{Certificate: cert, CertPEM: Bundle(cert), key: key}
+	if leaf.KeyPEM, err = encodeKey(key); err != nil {
+		return nil, err
+	}
+	// A certificate that Evaluate refuses would be issued again in every reconcile.
+	if reason := leaf.fault(want, a, terms, now); reason != "" {
+		return nil, fmt.Errorf("a certificate for %s cannot be made: %s", want.User, reason)
+	}
+	return leaf, nil
+}
+
+// Certify signs a certificate for the key of another program. It does not outlive the authority.
+func (a *Authority) Certify(public crypto.PublicKey, want Request, terms Terms, now time.Time) (*x509.Certificate, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: want.User, Organization: want.Groups},
 		NotBefore:             now.Add(-backdate),
@@ -43,19 +61,16 @@ func (a *Authority) Issue(want Request, terms Terms, now time.Time) (*Leaf, erro
 	for _, address := range want.addresses() {
 		template.IPAddresses = append(template.IPAddresses, net.ParseIP(address))
 	}
-	cert, err := sign(template, a.Certificate, key.Public(), a.key)
+	cert, err := sign(template, a.Certificate, public, a.key)
 	if err != nil {
 		return nil, fmt.Errorf("signing a certificate for %s: %w", want.User, err)
 	}
-	leaf := &Leaf{Certificate: cert, CertPEM: Bundle(cert), key: key}
-	if leaf.KeyPEM, err = encodeKey(key); err != nil {
-		return nil, err
-	}
-	// A certificate that Evaluate refuses would be issued again in every reconcile.
-	if reason := leaf.fault(want, a, terms, now); reason != "" {
-		return nil, fmt.Errorf("a certificate for %s cannot be made: %s", want.User, reason)
-	}
-	return leaf, nil
+	return cert, nil
+}
+
+// TLS returns the leaf for a connection.
+func (l *Leaf) TLS() tls.Certificate {
+	return tls.Certificate{Certificate: [][]byte{l.Certificate.Raw}, PrivateKey: l.key, Leaf: l.Certificate}
 }
 
 // Due returns when the leaf has to be renewed.

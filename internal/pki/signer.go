@@ -37,6 +37,8 @@ type Signer struct {
 	Lives time.Duration
 	// Outlived is the latest expiry of certificates that other programs signed with a longer validity before.
 	Outlived time.Time
+	// Revocation is the last revocation, or empty.
+	Revocation Revocation
 }
 
 // rotation is the part of the state that certificates do not have.
@@ -47,6 +49,8 @@ type rotation struct {
 	// Lives is in the format of time.Duration.
 	Lives    string    `json:"lives,omitempty"`
 	Outlived time.Time `json:"outlived,omitzero"`
+
+	Revocation Revocation `json:"revocation,omitzero"`
 }
 
 // NewSigner creates a signer. It also trusts old, the remaining authorities of a former signer.
@@ -81,7 +85,7 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 	if s.Current, err = decodeAuthority(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]); err != nil {
 		return nil, fmt.Errorf("%s: %w", corev1.TLSCertKey, err)
 	}
-	// A next authority that cannot be read has not signed a certificate yet.
+	// A next authority that cannot be read has signed no certificate of this program.
 	s.Next, _ = decodeAuthority(data[nextCertKey], data[nextKeyKey])
 	for _, cert := range trusted {
 		if !cert.Equal(s.Current.Certificate) && (s.Next == nil || !cert.Equal(s.Next.Certificate)) {
@@ -92,7 +96,7 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 	s.Since, s.Retired = s.Current.Certificate.NotBefore, s.Current.Certificate.NotBefore
 	var r rotation
 	if json.Unmarshal(data[rotationKey], &r) == nil {
-		s.Asked, s.Since, s.Retired, s.Outlived = r.Asked, r.Since, r.Retired, r.Outlived
+		s.Asked, s.Since, s.Retired, s.Outlived, s.Revocation = r.Asked, r.Since, r.Retired, r.Outlived, r.Revocation
 		s.Lives, _ = time.ParseDuration(r.Lives) // an unreadable value was written before this field existed
 	}
 	return s, nil
@@ -138,7 +142,7 @@ func (s *Signer) Data() (map[string][]byte, error) {
 }
 
 func (s *Signer) rotation() rotation {
-	r := rotation{Asked: s.Asked, Since: whole(s.Since), Retired: whole(s.Retired), Outlived: whole(s.Outlived)}
+	r := rotation{Asked: s.Asked, Since: whole(s.Since), Retired: whole(s.Retired), Outlived: whole(s.Outlived), Revocation: s.Revocation}
 	if s.Lives > 0 {
 		r.Lives = s.Lives.String()
 	}

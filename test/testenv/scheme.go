@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
@@ -16,7 +17,7 @@ import (
 // fake API server goes through all of it for every write.
 func Scheme(others ...func(*runtime.Scheme) error) *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range append(others, corev1.AddToScheme, hyperv1.AddToScheme) {
+	for _, add := range append(others, corev1.AddToScheme, hyperv1.AddToScheme, certificatesv1alpha1.AddToScheme) {
 		utilruntime.Must(add(s))
 	}
 	return s

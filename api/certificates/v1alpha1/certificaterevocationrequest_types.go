@@ -13,6 +13,34 @@ type SignerClass string
 // CustomerBreakGlass is the class of the authorities for access in an emergency.
 const CustomerBreakGlass SignerClass = "customer-break-glass"
 
+// Conditions of a CertificateRevocationRequest. They become True in this order, and the revocation is complete with the last one.
+const (
+	// SignerClassValid: True if spec.signerClass is known.
+	SignerClassValid = "SignerClassValid"
+	// RootCertificatesRegenerated: True when a new authority exists.
+	RootCertificatesRegenerated = "RootCertificatesRegenerated"
+	// NewCertificatesTrusted: True when every pod of the API server accepts certificates of the new authority.
+	NewCertificatesTrusted = "NewCertificatesTrusted"
+	// LeafCertificatesRegenerated: True when the new authority signs, and has signed the operator's own certificate of the class again.
+	LeafCertificatesRegenerated = "LeafCertificatesRegenerated"
+	// PreviousCertificatesRevoked: True when every pod of the API server refuses certificates of the previous authority, and accepts
+	// those of the new one.
+	PreviousCertificatesRevoked = "PreviousCertificatesRevoked"
+)
+
+// Reasons of a CertificateRevocationRequest. The others are also reasons of a HostedControlPlane.
+const (
+	// SignerClassUnknownReason: this version has no authority of the class. Delete the request.
+	SignerClassUnknownReason = "SignerClassUnknown"
+	// RootCertificatesStaleReason: the previous authority still signs. The message names what the revocation waits for.
+	RootCertificatesStaleReason = "RootCertificatesStale"
+	// LeafCertificatesStaleReason: the operator's own certificate is not yet signed again.
+	LeafCertificatesStaleReason = "LeafCertificatesStale"
+	// PreviousSignerMissingReason: the Secret in status.previousSigner is gone or unreadable, so that the revocation cannot be verified.
+	// Delete the request and create another one.
+	PreviousSignerMissingReason = "PreviousSignerMissing"
+)
+
 // CertificateRevocationRequestSpec names the authorities to revoke.
 type CertificateRevocationRequestSpec struct {
 	// signerClass is the class of the authorities whose certificates are revoked. There is one class only.
@@ -42,14 +70,16 @@ type CertificateRevocationRequestStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// CertificateRevocationRequest revokes the certificates of a class of authorities. It is accepted for compatibility with
-// HyperShift. No controller acts on it: its status stays empty, and no certificate is revoked. Each response of the API
-// server has a warning about this.
+// CertificateRevocationRequest revokes all certificates of a class of authorities, in the namespace of a control plane. A new authority
+// replaces the previous one; certificates of other authorities do not change. Requests of one namespace are processed one after the other.
+// A request that is deleted before its condition PreviousCertificatesRevoked is True revokes nothing for certain.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=certificaterevocationrequests,scope=Namespaced,shortName=crr;crrs
-// +kubebuilder:deprecatedversion:warning="CertificateRevocationRequest has no effect in this version: no controller revokes certificates. To replace the authorities of a hosted cluster, see docs/certificates.md."
+// +kubebuilder:printcolumn:name="Class",type="string",JSONPath=".spec.signerClass"
+// +kubebuilder:printcolumn:name="Revoked",type="string",JSONPath=".status.conditions[?(@.type==\"PreviousCertificatesRevoked\")].status"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type CertificateRevocationRequest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -58,6 +88,16 @@ type CertificateRevocationRequest struct {
 	Spec CertificateRevocationRequestSpec `json:"spec,omitzero"`
 	// +optional
 	Status CertificateRevocationRequestStatus `json:"status,omitzero"`
+}
+
+// GetConditions returns the conditions.
+func (in *CertificateRevocationRequest) GetConditions() []metav1.Condition {
+	return in.Status.Conditions
+}
+
+// SetConditions replaces the conditions.
+func (in *CertificateRevocationRequest) SetConditions(conditions []metav1.Condition) {
+	in.Status.Conditions = conditions
 }
 
 // CertificateRevocationRequestList is a list of CertificateRevocationRequests.

@@ -16,7 +16,10 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &CertificateRevocationRequest{}, &CertificateRevocationRequestList{})
+	scheme.AddKnownTypes(GroupVersion,
+		&CertificateRevocationRequest{}, &CertificateRevocationRequestList{},
+		&CertificateSigningRequestApproval{}, &CertificateSigningRequestApprovalList{},
+	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -134,6 +134,8 @@ const (
 
 // Annotations that the operators write. Do not change them.
 const (
+	// ApprovedRequestAnnotation, on a CertificateSigningRequestApproval, is the UID of the only request that it approves.
+	ApprovedRequestAnnotation = "hypershift.openshift.io/approved-request"
 	// HostedClusterAnnotation is "<namespace>/<name>" of the HostedCluster, on every object that was created for it in another
 	// namespace.
 	HostedClusterAnnotation = "hypershift.openshift.io/cluster"

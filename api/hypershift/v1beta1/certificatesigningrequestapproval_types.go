@@ -8,13 +8,12 @@ type CertificateSigningRequestApprovalSpec struct{}
 // CertificateSigningRequestApprovalStatus is empty.
 type CertificateSigningRequestApprovalStatus struct{}
 
-// CertificateSigningRequestApproval approves the CertificateSigningRequest with its name for access in an emergency. It is
-// accepted for compatibility with HyperShift. No controller acts on it: no certificate is signed. Each response of the API
-// server has a warning about this.
+// CertificateSigningRequestApproval approves the CertificateSigningRequest with its name, in the namespace of a control plane, for
+// access in an emergency. It approves one request: the first one with this name. The kind of the same name in the group
+// certificates.hypershift.openshift.io has the same effect.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=certificatesigningrequestapprovals,scope=Namespaced,shortName=csra;csras
-// +kubebuilder:deprecatedversion:warning="CertificateSigningRequestApproval has no effect in this version: no controller signs the certificate. Use the administrator's kubeconfig of the HostedCluster."
 // +genclient
 // +genclient:noStatus
 type CertificateSigningRequestApproval struct {

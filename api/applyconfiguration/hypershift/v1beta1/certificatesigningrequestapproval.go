@@ -12,9 +12,9 @@ import (
 // CertificateSigningRequestApprovalApplyConfiguration represents a declarative configuration of the CertificateSigningRequestApproval type for use
 // with apply.
 //
-// CertificateSigningRequestApproval approves the CertificateSigningRequest with its name for access in an emergency. It is
-// accepted for compatibility with HyperShift. No controller acts on it: no certificate is signed. Each response of the API
-// server has a warning about this.
+// CertificateSigningRequestApproval approves the CertificateSigningRequest with its name, in the namespace of a control plane, for
+// access in an emergency. It approves one request: the first one with this name. The kind of the same name in the group
+// certificates.hypershift.openshift.io has the same effect.
 type CertificateSigningRequestApprovalApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:",inline"`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -8,6 +8,7 @@
 //	routerconfig         resync of the router's configuration
 //	hostedapi            health and kubeconfigs of the hosted API server
 //	hostedclusterresources  objects inside the hosted cluster: DNS, proxies, tunnels, permissions, certificate requests
+//	certificaterevocation  CertificateRevocationRequests
 //	nodejoin             why machines do not become nodes
 //	publicnames          whether the public names resolve
 //	awsprivatelink       AWSEndpointServices and their VPC endpoints in the customer's account

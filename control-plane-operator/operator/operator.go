@@ -22,11 +22,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsidentity"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/awsprivatelink"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/certificaterevocation"
 	componentscontroller "github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/defragmentation"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/encryption"
@@ -120,6 +122,7 @@ func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(kubescheme.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
+	utilruntime.Must(certificatesv1alpha1.AddToScheme(s))
 	utilruntime.Must(routev1.Install(s))
 	utilruntime.Must(clusterv1.AddToScheme(s))
 	return s
@@ -133,7 +136,7 @@ func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin())
+	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation())
 }
 
 // addMetrics adds the metrics that a scrape derives from the cache.
@@ -219,6 +222,13 @@ func (o *Operator) addHostedClusterResources() error {
 func (o *Operator) addNodeJoin() error {
 	return nodejoin.Setup(o, nodejoin.Options{
 		Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Instances: o.instances, KeyReady: o.signer.Ready, Refused: o.refusals.Of,
+	})
+}
+
+// addCertificateRevocation adds the controller that revokes certificates for access in an emergency.
+func (o *Operator) addCertificateRevocation() error {
+	return certificaterevocation.Setup(o, certificaterevocation.Options{
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/cloudcontrollermanager"
@@ -65,6 +66,10 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	if s.paused {
 		return nil
 	}
+	revocations := &certificatesv1alpha1.CertificateRevocationRequestList{}
+	if err := r.Client.List(ctx, revocations, client.InNamespace(s.hcp.Namespace)); err != nil {
+		return fmt.Errorf("listing CertificateRevocationRequests: %w", err)
+	}
 	requeueAfter, changed, err := r.Certificates.Ensure(ctx, s.hcp, certificates.Facts{
 		API: s.api, Konnectivity: s.konnectivity,
 		KubeadminPassword:  s.runs.Components[oauthServer] != "",
@@ -72,6 +77,7 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 		PodIdentityWebhook: s.hcp.Spec.Platform.AWS != nil && s.runs.Components[names.PodIdentityWebhook] != "",
 		EBSCSIController:   ebscsicontroller.Wanted(s.hcp, s.workers) && s.runs.Components[names.EBSCSIDriverImage] != "",
 		CloudController:    cloudcontrollermanager.Wanted(s.hcp, s.workers),
+		Revocation:         certificates.RevocationIn(revocations.Items),
 		RolledOut:          func(string) bool { return r.isRolledOut(ctx, s.hcp) },
 	})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
@@ -42,6 +43,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&corev1.ConfigMap{}, all).
 		Watches(&corev1.Pod{}, all).
 		Watches(&routev1.Route{}, all).
+		Watches(&certificatesv1alpha1.CertificateRevocationRequest{}, all).
 		Complete(c)
 }
 

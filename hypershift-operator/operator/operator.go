@@ -12,6 +12,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -35,8 +36,10 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/bootstrap"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/breakglass"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/hostedcluster"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
@@ -140,7 +143,7 @@ func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
 
 // AddControllers adds those that the options ask for.
 func (o *Operator) AddControllers(ctx context.Context) error {
-	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps(), o.addEtcdBackups()); err != nil {
+	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps(), o.addEtcdBackups(), o.addBreakGlass()); err != nil {
 		return err
 	}
 	if o.options.MetricsAddr != noServer {
@@ -163,6 +166,7 @@ func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(kubescheme.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
+	utilruntime.Must(certificatesv1alpha1.AddToScheme(s))
 	utilruntime.Must(clusterv1.AddToScheme(s))
 	utilruntime.Must(infrav1.AddToScheme(s))
 	return s
@@ -182,8 +186,9 @@ func cacheOptions() cache.Options {
 		Namespaces: managementAPI.Namespaces,
 		Field:      fields.OneTermEqualSelector("metadata.name", isolation.ManagementAPI.Name),
 	}
+	slim := lean()
 	options := cache.Options{
-		DefaultTransform: lean(),
+		DefaultTransform: slim,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
 			&corev1.Secret{}:         {Label: hostedcluster.AppliedObjects(slices.Concat(objects.Sets(), bootstrap.Sets())...)},
@@ -201,6 +206,14 @@ func cacheOptions() cache.Options {
 			&corev1.Service{}:             managementService,
 			&clusterv1.Cluster{}:          owned,
 			&infrav1.AWSCluster{}:         owned,
+			// Those of the whole management cluster: an API server selects one signer, not a domain.
+			&certificatesv1.CertificateSigningRequest{}: {Transform: func(obj any) (any, error) {
+				obj, err := breakglass.Trim(obj)
+				if err != nil {
+					return nil, err
+				}
+				return slim(obj)
+			}},
 		},
 	}
 	pools, err := labels.NewRequirement(hyperv1.NodePoolLabel, selection.Exists, nil)
@@ -326,6 +339,15 @@ func (o *Operator) addNodeBootstraps() error {
 	opts := bootstrap.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, Random: rand.Reader}
 	if err := bootstrap.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up NodeBootstraps: %w", err)
+	}
+	return nil
+}
+
+// addBreakGlass adds the controller that signs certificates for access in an emergency.
+func (o *Operator) addBreakGlass() error {
+	opts := breakglass.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}}
+	if err := breakglass.Setup(o, opts); err != nil {
+		return fmt.Errorf("setting up CertificateSigningRequests: %w", err)
 	}
 	return nil
 }

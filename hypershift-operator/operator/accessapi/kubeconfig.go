@@ -118,8 +118,8 @@ func parseRequest(r *request) (*accessv1alpha1.KubeconfigRequest, error) {
 	return kubeconfigRequest, nil
 }
 
-// sign returns a client certificate for the user. It ends with the client signer of the control plane: a rotation of the signer, or a
-// CertificateRevocationRequest, revokes it.
+// sign returns a client certificate for the user. It ends with the client signer of the control plane: a rotation or deletion of the signer
+// revokes it.
 func (s *Server) sign(ctx context.Context, r *request, validity time.Duration) (*pki.Leaf, error) {
 	secret, err := s.secret(ctx, r, names.ClientSigner)
 	if err != nil {

@@ -49,6 +49,7 @@ and those about the size of a cluster.
 		sources: []source{
 			{dir: "api/hypershift/v1beta1", begins: []string{"Condition"}},
 			{dir: "api/hypershift/v1beta1", begins: []string{"Reasons"}},
+			{dir: "api/certificates/v1alpha1", begins: []string{"Conditions", "Reasons"}},
 			{dir: "internal/awsx", begins: []string{"The kinds"}, title: "Reasons for errors of AWS"},
 		},
 		appendix: func(*bytes.Buffer) {},

@@ -11,7 +11,7 @@ var tools = map[string]*string{
 	"kubectl": list(`all-namespaces all filename namespace output watch wait for timeout replicas overwrite type from-file from-literal raw
 		selector previous tail follow container context kubeconfig show-labels dry-run image field-selector ignore-not-found server-side
 		force-conflicts subresource server tls-server-name
-		validate clusterrole group hard containers`),
+		validate clusterrole group hard containers client-certificate client-key embed-certs current user`),
 	"helm": list(`namespace create-namespace values set set-string set-file version no-hooks take-ownership wait timeout install reset-values reuse-values destination repo`),
 	"aws": list(`region profile name query output bucket create-bucket-configuration policy role-name assume-role-policy-document policy-name policy-document vpc-id vpc-region cluster-name addon-name configuration-values stack-name template-file parameter-overrides capabilities client-id client-id-list open-id-connect-provider-arn instance-id instance-ids image-ids logical-resource-id type value latest service-code quota-code desired-value filters
 		repository-name force account-id service-code quota-code desired-value filters`),

@@ -14,6 +14,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
@@ -37,7 +38,7 @@ func runTests(m *testing.M) (code int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Before the operators start: they read the scheme.
-	if err := errors.Join(hyperv1.AddToScheme(clientgoscheme.Scheme), clusterv1.AddToScheme(clientgoscheme.Scheme), infrav1.AddToScheme(clientgoscheme.Scheme)); err != nil {
+	if err := errors.Join(hyperv1.AddToScheme(clientgoscheme.Scheme), certificatesv1alpha1.AddToScheme(clientgoscheme.Scheme), clusterv1.AddToScheme(clientgoscheme.Scheme), infrav1.AddToScheme(clientgoscheme.Scheme)); err != nil {
 		return 1, err
 	}
 	if on, err = startEnvironment(ctx); err != nil {

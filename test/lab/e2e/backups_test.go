@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,10 +74,23 @@ func TestBackups(t *testing.T) {
 		t.Log(kubectl(t, "get", "etcdbackupschedules", "-n", b.hc.Namespace))
 	})
 	before := len(b.objects())
-	b.delete(t.Context())
-	if after := b.objects(); len(after) != before+2 || !strings.Contains(strings.Join(after, " "), "often-last.db") {
+	b.must(b.management.Delete(t.Context(), b.hc))
+	b.eventually("the cluster is gone", func(ctx context.Context) error {
+		err := b.management.Get(ctx, client.ObjectKeyFromObject(b.hc), b.hc)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(err, errors.New("it exists"))
+	})
+	after := b.objects()
+	if len(after) < before+2 || !strings.Contains(strings.Join(after, " "), "often-last.db") {
 		t.Errorf("the deletion made no last backup: %v", after)
 	}
+	for _, key := range after { // backups are kept longer than their cluster
+		_, err := b.provider().DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &b.bucket, Key: &key})
+		b.must(err)
+	}
+	b.delete(t.Context())
 }
 
 // backups is a cluster with a bucket.
@@ -91,8 +106,10 @@ func (b *backups) prepare() {
 	_, err := b.provider().CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &b.bucket})
 	b.must(err)
 	name := b.hc.Spec.InfraID + "-etcd-backup"
-	b.role, err = on.AWS.Role(ctx, account, name, awsemulator.TrustWebIdentity(b.customer.OIDCProvider, names.EtcdBackupSubject))
-	b.must(err)
+	b.must(on.AWS.Given(ctx, account, func() (err error) {
+		b.role, err = on.AWS.Role(ctx, account, name, awsemulator.TrustWebIdentity(b.customer.OIDCProvider, names.EtcdBackupSubject))
+		return err
+	}))
 	policy, err := iam.Fill(iam.EtcdBackup, map[string]string{"BACKUP_BUCKET": b.bucket, "INFRA_ID": b.hc.Spec.InfraID})
 	b.must(err)
 	b.must(on.AWS.Permit(ctx, account, name, policy))

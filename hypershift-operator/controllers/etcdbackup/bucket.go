@@ -37,9 +37,9 @@ type Sessions interface {
 	OfKeys(ctx context.Context, region string, keys *awsx.AccessKey, roleARN string) (Session, error)
 }
 
-// openBucket opens the bucket with the identity that the backup names.
+// openBucket opens the bucket with the identity that the backup names. It calls STS, so that a backup that looks at its pod does not need it.
 func (r *Reconciler) openBucket(ctx context.Context, s *scope) error {
-	if s.backup.Status.Snapshot != nil {
+	if s.bucket != nil {
 		return nil
 	}
 	bucket, err := r.bucket(ctx, s.hcp, s.backup.Spec.Storage)

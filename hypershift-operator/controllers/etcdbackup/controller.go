@@ -66,11 +66,10 @@ func New(o Options) *Controller {
 	r := &Reconciler{Options: o}
 	live := []reconcile.Step[*scope]{
 		{Name: "HostedControlPlane", Run: r.findControlPlane},
-		{Name: "earlier backups", Run: r.waitForTurn},
+		{Name: "other backups", Run: r.waitForTurn},
 		{Name: "failed attempt", Run: r.removeAttempt},
 		{Name: "next attempt", Run: r.waitForAttempt},
 		{Name: "etcd", Run: r.checkEtcd},
-		{Name: "bucket", Run: r.openBucket},
 		{Name: "snapshot", Run: r.takeSnapshot},
 		{Name: "completion", Run: r.completeUpload},
 		{Name: "removal", Run: r.removeLeftovers},
@@ -123,7 +122,7 @@ type scope struct {
 
 	hcp    *hyperv1.HostedControlPlane // findControlPlane
 	etcd   *appsv1.StatefulSet         // checkEtcd
-	bucket *backupbucket.Bucket        // openBucket
+	bucket *backupbucket.Bucket        // openBucket, which the steps call that need it
 	facts  etcdbackup.Facts            // takeSnapshot
 }
 
@@ -174,25 +173,30 @@ func (s *scope) lastFailure() string {
 	return "no attempt was made"
 }
 
-// waitForTurn waits for earlier backups of the control plane: two snapshots at once would burden etcd twice.
+// waitForTurn waits for other backups of the control plane: two snapshots at once would burden etcd twice. A backup that waits for
+// something else, such as its bucket, lets the others pass.
 func (r *Reconciler) waitForTurn(ctx context.Context, s *scope) error {
 	var list hyperv1.HCPEtcdBackupList
 	if err := r.Client.List(ctx, &list, client.InNamespace(s.backup.Namespace)); err != nil {
 		return fmt.Errorf("listing backups: %w", err)
 	}
 	for i := range list.Items {
-		if other := &list.Items[i]; other.DeletionTimestamp.IsZero() && other.Unreadable() == "" && !hyperv1.IsBackupFinished(other) && before(other, s.backup) {
+		if other := &list.Items[i]; other.DeletionTimestamp.IsZero() && other.Unreadable() == "" && !hyperv1.IsBackupFinished(other) && goesFirst(other, s.backup) {
 			return reconcile.Wait(pollInterval, hyperv1.BackupInProgressReason, "it waits for the backup %s of the same cluster", other.Name)
 		}
 	}
 	return nil
 }
 
-// before is the order in which backups of a cluster are made. One whose attempts fail lets the others pass between its attempts.
-func before(a, b *hyperv1.HCPEtcdBackup) bool {
+// goesFirst reports whether b waits for a: while a has a pod, or if a is older and has not begun either.
+func goesFirst(a, b *hyperv1.HCPEtcdBackup) bool {
 	switch {
-	case a.Status.FailedAttempts != b.Status.FailedAttempts:
-		return a.Status.FailedAttempts < b.Status.FailedAttempts
+	case a.UID == b.UID:
+		return false
+	case a.Status.AttemptTime != nil || b.Status.AttemptTime != nil:
+		return b.Status.AttemptTime == nil
+	case a.Status.StartTime != nil:
+		return false
 	case !a.CreationTimestamp.Equal(&b.CreationTimestamp):
 		return a.CreationTimestamp.Before(&b.CreationTimestamp)
 	}
@@ -252,6 +256,9 @@ func (r *Reconciler) completeUpload(ctx context.Context, s *scope) error {
 	if st.Snapshot != nil {
 		return nil
 	}
+	if err := r.openBucket(ctx, s); err != nil {
+		return err
+	}
 	err := s.bucket.Complete(ctx, st.ObjectKey, s.facts.SizeBytes, s.facts.SHA256)
 	var incomplete *backupbucket.IncompleteError
 	if errors.As(err, &incomplete) {
@@ -295,7 +302,7 @@ func (r *Reconciler) removeLeftovers(ctx context.Context, s *scope) error {
 
 // deleteObject deletes a backup with its object.
 func (r *Reconciler) deleteObject(ctx context.Context, s *scope) error {
-	if key := s.backup.Status.ObjectKey; key != "" {
+	if key := s.backup.Status.ObjectKey; s.backup.Status.Snapshot != nil {
 		bucket, err := r.bucket(ctx, s.hcp, s.backup.Spec.Storage)
 		if err != nil {
 			return err

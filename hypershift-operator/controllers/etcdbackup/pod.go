@@ -119,6 +119,9 @@ func (r *Reconciler) ensureUploads(ctx context.Context, s *scope, largest int64)
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
+	if err := r.openBucket(ctx, s); err != nil {
+		return err
+	}
 	upload, err := r.beginUpload(ctx, s)
 	if err != nil {
 		return err

@@ -297,6 +297,33 @@ func TestBackupsOfAClusterFollowEachOther(t *testing.T) {
 	}
 }
 
+// A schedule goes on although somebody has requested a backup that nobody can make.
+func TestBackupWithoutABucketLetsOthersPass(t *testing.T) {
+	e := newFakeBackup(t, func(b *hyperv1.HCPEtcdBackup) { b.Spec.Storage.S3.Bucket = "missing" })
+	e.Create(backup(func(b *hyperv1.HCPEtcdBackup) { b.Name = "second" }))
+	e.SettleFailing()
+	if b := testenv.Named(e.Env, "second", &hyperv1.HCPEtcdBackup{}); !hyperv1.IsBackupStored(b) {
+		t.Errorf("the second backup reports %+v", b.Status.Conditions)
+	}
+}
+
+// A backup looks at its pod often, and calls AWS only at its beginning and at its end.
+func TestBackupCallsAWSAtItsEnds(t *testing.T) {
+	e := newFakeBackup(t)
+	e.pods = []func(*corev1.Pod){func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodRunning }}
+	e.Run(20)
+	if len(e.sessions) != 1 {
+		t.Errorf("%d sessions were opened while the pod ran", len(e.sessions))
+	}
+	pod := testenv.Named(e.Env, "etcd-backup-daily-1", &corev1.Pod{})
+	e.succeed(pod)
+	e.UpdateStatus(pod)
+	e.Settle()
+	if len(e.sessions) != 2 {
+		t.Errorf("%d sessions were opened", len(e.sessions))
+	}
+}
+
 // The upload of a deleted backup is aborted. What is stored stays.
 func TestDeletedBackups(t *testing.T) {
 	e := newFakeBackup(t)

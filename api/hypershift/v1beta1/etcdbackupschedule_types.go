@@ -22,14 +22,18 @@ const (
 const (
 	// EtcdBackupScheduleLabel is on an HCPEtcdBackup that a schedule has created: the UID of the schedule.
 	EtcdBackupScheduleLabel = "hypershift.openshift.io/etcd-backup-schedule"
-	// ScheduledTimeAnnotation is on such a backup: the time that it is of, in RFC 3339.
-	ScheduledTimeAnnotation = "hypershift.openshift.io/scheduled-time"
-	// EtcdBackupExpiredAnnotation, with the value "true", deletes a backup with its object in the bucket.
-	EtcdBackupExpiredAnnotation = "hypershift.openshift.io/etcd-backup-expired"
 	// LastBackupFinalizer is on a HostedCluster whose last backup is made before its deletion.
 	LastBackupFinalizer = "hypershift.openshift.io/last-etcd-backup"
 	// EtcdBackupScheduleFinalizer is on an EtcdBackupSchedule with beforeDeletion.
 	EtcdBackupScheduleFinalizer = "hypershift.openshift.io/etcd-backup-schedule"
+)
+
+// Annotations of an HCPEtcdBackup. An EtcdBackupSchedule sets them.
+const (
+	// ScheduledTimeAnnotation is the scheduled time of the backup, in RFC 3339.
+	ScheduledTimeAnnotation = "hypershift.openshift.io/scheduled-time"
+	// EtcdBackupExpiredAnnotation, if "true", deletes a backup with its object in the bucket.
+	EtcdBackupExpiredAnnotation = "hypershift.openshift.io/etcd-backup-expired"
 )
 
 // EtcdBackupScheduleSpec defines when backups of which clusters are made, and how long they are kept.

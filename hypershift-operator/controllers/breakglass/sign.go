@@ -45,7 +45,7 @@ func (r *Reconciler) sign(ctx context.Context, s *scope) error {
 	signer, err := pki.DecodeSigner(secret.Data)
 	now := r.Clock.Now()
 	if err != nil || signer.Expired(now) {
-		ctrl.LoggerFrom(ctx).Info("The authority cannot sign", "namespace", s.hcp.Namespace, "secret", secret.Name, "error", fmt.Sprint(err))
+		ctrl.LoggerFrom(ctx).Info("The authority cannot sign", "controlPlane", s.hcp.Namespace, "secret", secret.Name, "error", fmt.Sprint(err))
 		return reconcile.Wait(retryAfter, failedReason, "waiting for the repair of Secret %s", names.CustomerBreakGlassSigner)
 	}
 	certificate, err := signer.Issuer().Certify(wanted.key, wanted.Request, pki.Terms{Validity: wanted.validity}, now)

@@ -26,7 +26,7 @@ var others = []string{
 
 // values replace the variables of policies. All are as long as AWS and the command line allow.
 var values = map[string]string{
-	"INFRA_ID": strings.Repeat("i", 32), "VPC": "vpc-0123456789abcdef0", "OIDC_BUCKET": strings.Repeat("b", 63), "NAME_PREFIX": strings.Repeat("p", 48),
+	"INFRA_ID": strings.Repeat("i", 32), "VPC": "vpc-0123456789abcdef0", "OIDC_BUCKET": strings.Repeat("b", 63), "BACKUP_BUCKET": strings.Repeat("b", 63), "NAME_PREFIX": strings.Repeat("p", 48),
 	"PUBLIC_ZONE_ID": strings.Repeat("Z", 32), "PRIVATE_ZONE_ID": strings.Repeat("Z", 32), "LOCAL_ZONE_ID": strings.Repeat("Z", 32),
 	"KMS_KEY":                       "arn:aws:kms:us-east-1:111111111111:key/00000000-0000-0000-0000-000000000000",
 	"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::222222222222:role/endpoint", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::222222222222:role/route53",
@@ -91,6 +91,9 @@ var accepted = func() map[string]string {
 		"create-infra.json - route53:ChangeTagsForResource": "the reference marks both types of the action as required, and a request has one of them",
 		"doctor.json Reads servicequotas:GetServiceQuota":   "the command reads quotas of several services; nothing about them is secret",
 		"karpenter.json NewInstances -":                     "Karpenter tags the spot request of an instance, and EC2 asks for RunInstances on it then, which the reference does not list: https://karpenter.sh/docs/reference/cloudformation/",
+	}
+	for _, action := range []string{"Decrypt", "GenerateDataKey"} {
+		all["etcd-backup.json KeyOfTheBackups kms:"+action] = "the user chooses the key of a backup, by kms:ViaService for S3 only"
 	}
 	for _, file := range []string{"node-pool-management.json", "storage.json"} {
 		for _, action := range []string{"Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"} {

@@ -24,7 +24,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestAlerts", Minutes: 10, Alone: true},
 	{Name: "TestAttacks", Minutes: 5, Alone: true},
 	{Name: "TestBackups", Minutes: 8},
-	{Name: "TestBreakGlass", Minutes: 2},
+	{Name: "TestBreakGlass", Minutes: 3},
 	{Name: "TestCommandLine", Minutes: 20},
 	{Name: "TestDeletionWithMachines", Minutes: 2},
 	{Name: "TestDiagnosis", Minutes: 6},

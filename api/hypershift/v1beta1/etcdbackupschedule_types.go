@@ -15,6 +15,8 @@ const (
 	BackupsMissedReason = "BackupsMissed"
 	// InvalidScheduleReason is the reason of a schedule that cannot be read.
 	InvalidScheduleReason = "InvalidSchedule"
+	// LastBackupMissingReason is the reason of the event for a cluster that is deleted without its last backup.
+	LastBackupMissingReason = "LastBackupMissing"
 	// SuspendedReason is the reason of a schedule with spec.suspend.
 	SuspendedReason = "Suspended"
 )

@@ -352,7 +352,8 @@ func (r *Reconciler) abandon(ctx context.Context, s *scope) error {
 	if st := s.backup.Status; st.ObjectKey != "" && st.Snapshot == nil {
 		if err := r.abort(ctx, s); err != nil {
 			if r.Clock.Since(s.backup.DeletionTimestamp.Time) < giveUpAfter {
-				return err
+				// Whatever the reason: a Block would never be tried again, and the namespace would stay.
+				return reconcile.Unknown(pollInterval, hyperv1.BackupInProgressReason, "aborting the upload: %s", awsx.Message(err))
 			}
 			r.Recorder.Eventf(s.backup, nil, corev1.EventTypeWarning, "UploadLeft", "Delete", "Parts of the unfinished upload s3://%s/%s may be left: %s",
 				s.backup.Spec.Storage.S3.Bucket, st.ObjectKey, awsx.Message(err))

@@ -351,6 +351,9 @@ func TestUploadThatCannotBeAbortedIsNamed(t *testing.T) {
 	b := testenv.Named(e.Env, "daily", &hyperv1.HCPEtcdBackup{})
 	e.Must(e.Admin().Delete(t.Context(), b))
 	_ = e.Try()
+	if e.RequeueAfter == 0 || e.RequeueAfter > giveUpAfter {
+		t.Errorf("the deleted backup is looked at again after %s", e.RequeueAfter)
+	}
 	b = testenv.Named(e.Env, "daily", &hyperv1.HCPEtcdBackup{})
 	e.Clock.SetTime(b.DeletionTimestamp.Add(giveUpAfter))
 	e.Once()

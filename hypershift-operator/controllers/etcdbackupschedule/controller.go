@@ -31,8 +31,6 @@ import (
 const (
 	// defaultCount is the default of spec.retention.count.
 	defaultCount = 7
-	// defaultGiveUp is how long a deletion waits for the last backup.
-	defaultGiveUp = 10 * time.Minute
 	// ageInterval is how often the age of backups is compared.
 	ageInterval = time.Hour
 	// named is how many clusters a message names.
@@ -210,14 +208,16 @@ func (r *Reconciler) findClusters(ctx context.Context, s *scope) error {
 	if err := r.Client.List(ctx, &backups, client.MatchingLabels{hyperv1.EtcdBackupScheduleLabel: string(s.object.UID)}); err != nil {
 		return fmt.Errorf("listing backups: %w", err)
 	}
+	byNamespace := map[string][]*hyperv1.HCPEtcdBackup{}
+	for i := range backups.Items {
+		if b := &backups.Items[i]; b.DeletionTimestamp.IsZero() {
+			byNamespace[b.Namespace] = append(byNamespace[b.Namespace], b)
+		}
+	}
 	for i := range list.Items {
 		hc := &list.Items[i]
 		c := &cluster{HostedCluster: hc, namespace: names.ControlPlaneNamespace(hc.Namespace, hc.Name)}
-		for j := range backups.Items {
-			if b := &backups.Items[j]; b.Namespace == c.namespace && b.DeletionTimestamp.IsZero() {
-				c.backups = append(c.backups, b)
-			}
-		}
+		c.backups = byNamespace[c.namespace]
 		slices.SortFunc(c.backups, func(a, b *hyperv1.HCPEtcdBackup) int { return scheduledTime(a).Compare(scheduledTime(b)) })
 		s.clusters = append(s.clusters, c)
 	}
@@ -311,7 +311,8 @@ func (r *Reconciler) create(ctx context.Context, s *scope, c *cluster, at time.T
 	name := s.object.Name
 	b := &hyperv1.HCPEtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: c.namespace, Name: name[:min(len(name), 230)] + "-" + suffix,
+			// Schedules of different namespaces may have one name.
+			Namespace: c.namespace, Name: fmt.Sprintf("%s-%.5s-%s", name[:min(len(name), 230)], s.object.UID, suffix),
 			Labels:      map[string]string{hyperv1.EtcdBackupScheduleLabel: string(s.object.UID)},
 			Annotations: map[string]string{hyperv1.ScheduledTimeAnnotation: at.UTC().Format(time.RFC3339)},
 		},
@@ -328,27 +329,19 @@ func (r *Reconciler) create(ctx context.Context, s *scope, c *cluster, at time.T
 	return nil
 }
 
-// ensureLastBackup makes the backup for which the deletion of a cluster waits, and ends the wait.
+// ensureLastBackup makes the backup for which the deletion of a cluster waits, and ends the wait. The deletion bounds it.
 func (r *Reconciler) ensureLastBackup(ctx context.Context, s *scope, c *cluster) error {
 	if !controllerutil.ContainsFinalizer(c, hyperv1.LastBackupFinalizer) {
 		return nil
 	}
 	existing := slices.IndexFunc(c.backups, func(b *hyperv1.HCPEtcdBackup) bool { return !scheduledTime(b).Before(c.DeletionTimestamp.Time) })
-	giveUp := defaultGiveUp
-	if set, err := time.ParseDuration(c.Annotations[hyperv1.GiveUpAfterAnnotation]); err == nil && set > 0 {
-		giveUp = set
-	}
-	left := giveUp - s.now.Sub(c.DeletionTimestamp.Time)
 	switch {
-	case existing >= 0 && hyperv1.IsBackupStored(c.backups[existing]):
-	case existing >= 0 && hyperv1.IsBackupFinished(c.backups[existing]), left <= 0:
-		r.Recorder.Eventf(c.HostedCluster, nil, corev1.EventTypeWarning, "LastBackupMissing", "Delete", "The cluster is deleted without its last backup, which schedule %s should have made", s.object.Name)
 	case existing < 0:
-		s.wakeIn(left)
 		return r.create(ctx, s, c, c.DeletionTimestamp.Time, "last")
-	default:
-		s.wakeIn(left)
+	case !hyperv1.IsBackupFinished(c.backups[existing]):
 		return nil
+	case !hyperv1.IsBackupStored(c.backups[existing]):
+		r.Recorder.Eventf(c.HostedCluster, nil, corev1.EventTypeWarning, hyperv1.LastBackupMissingReason, "Delete", "The cluster is deleted without its last backup, which schedule %s should have made", s.object.Name)
 	}
 	return reconcile.RemoveFinalizer(ctx, r.Client, c.HostedCluster, hyperv1.LastBackupFinalizer)
 }

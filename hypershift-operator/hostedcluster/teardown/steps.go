@@ -66,12 +66,17 @@ func (m *Manager) Steps() []reconcile.Step[*Cluster] {
 // lastBackupInterval is the interval of checks for the end of the last backup.
 const lastBackupInterval = 5 * time.Second
 
-// awaitLastBackup waits for the backup that an EtcdBackupSchedule makes before a cluster is deleted. Its controller bounds the wait.
-func (m *Manager) awaitLastBackup(_ context.Context, c *Cluster) error {
-	if slices.Contains(c.HostedCluster.Finalizers, hyperv1.LastBackupFinalizer) {
+// awaitLastBackup waits for the backup that an EtcdBackupSchedule makes before a cluster is deleted. A schedule that is invalid, or that no
+// longer selects the cluster, makes none, so that the wait ends here.
+func (m *Manager) awaitLastBackup(ctx context.Context, c *Cluster) error {
+	if !slices.Contains(c.HostedCluster.Finalizers, hyperv1.LastBackupFinalizer) {
+		return nil
+	}
+	if deleted := c.HostedCluster.DeletionTimestamp; !deleted.IsZero() && !c.isOverdue(deleted.Time, m.Clock.Now()) {
 		return reconcile.Wait(lastBackupInterval, hyperv1.DeletingReason, "waiting for the last backup of etcd, which an EtcdBackupSchedule makes")
 	}
-	return nil
+	m.Recorder.Eventf(c.HostedCluster, nil, corev1.EventTypeWarning, hyperv1.LastBackupMissingReason, "Delete", "The cluster is deleted without the last backup of etcd that an EtcdBackupSchedule should have made")
+	return reconcile.RemoveFinalizer(ctx, m.Client, c.HostedCluster, hyperv1.LastBackupFinalizer)
 }
 
 // deleteEndpoints waits for both operators to delete their half. The

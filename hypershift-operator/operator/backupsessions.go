@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,16 +41,18 @@ type backupSessions struct {
 }
 
 // OfRole signs with the key in the namespace of the control plane.
-func (s *backupSessions) OfRole(ctx context.Context, hcp *hyperv1.HostedControlPlane, region, roleARN, subject string) (etcdbackup.Session, error) {
+func (s *backupSessions) OfRole(ctx context.Context, hcp *hyperv1.HostedControlPlane, region, roleARN string) (etcdbackup.Session, error) {
 	signer := &tokensigner.Signer{Client: s.keys, Namespace: hcp.Namespace, Clock: clock.RealClock{}}
 	cfg, err := s.deps.session(ctx, awsx.Options{Region: region, WebIdentity: &awsx.WebIdentity{
 		RoleARN: roleARN, SessionName: names.HypershiftOperator,
-		Token: func(ctx context.Context) ([]byte, error) { return signer.Token(ctx, hcp.Spec.IssuerURL, subject) },
+		Token: func(ctx context.Context) ([]byte, error) {
+			return signer.Token(ctx, hcp.Spec.IssuerURL, names.EtcdBackupSubject)
+		},
 	}})
 	if err != nil {
 		return etcdbackup.Session{}, err
 	}
-	return withAccount(ctx, cfg)
+	return inAccountOf(roleARN, cfg)
 }
 
 // OfKeys takes the identity of this process without keys.
@@ -59,15 +62,20 @@ func (s *backupSessions) OfKeys(ctx context.Context, region string, keys *awsx.A
 		return etcdbackup.Session{}, err
 	}
 	if roleARN != "" {
-		cfg = awsx.AssumeRole(cfg, clock.RealClock{}, roleARN)
+		return inAccountOf(roleARN, awsx.AssumeRole(cfg, clock.RealClock{}, roleARN))
 	}
-	return withAccount(ctx, cfg)
-}
-
-func withAccount(ctx context.Context, cfg awssdk.Config) (etcdbackup.Session, error) {
 	at, err := identity.NewCaller(awsx.STS(cfg), cfg.Region).Location(ctx)
 	if err != nil {
 		return etcdbackup.Session{}, err
 	}
 	return etcdbackup.Session{Config: cfg, Account: at.Account}, nil
+}
+
+// inAccountOf returns a session of a role.
+func inAccountOf(roleARN string, cfg awssdk.Config) (etcdbackup.Session, error) {
+	role, err := arn.Parse(roleARN)
+	if err != nil || role.AccountID == "" {
+		return etcdbackup.Session{}, fmt.Errorf("%q is not the ARN of a role", roleARN)
+	}
+	return etcdbackup.Session{Config: cfg, Account: role.AccountID}, nil
 }

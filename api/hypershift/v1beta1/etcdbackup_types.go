@@ -25,7 +25,7 @@ const (
 	BackupRejectedReason = "BackupRejected"
 	// EtcdUnhealthyReason is the reason of a backup that waits for etcd.
 	EtcdUnhealthyReason = "EtcdUnhealthy"
-	// BackupCredentialsReason is the reason of a backup whose credentials are missing or cannot be used.
+	// BackupCredentialsReason is the reason of a backup with credentials that are missing or cannot be used.
 	BackupCredentialsReason = "InvalidBackupCredentials"
 )
 
@@ -326,7 +326,7 @@ func (in *HCPEtcdBackup) SetConditions(conditions []metav1.Condition) {
 	in.Status.Conditions = conditions
 }
 
-// HCPEtcdBackupFinalizer is on an HCPEtcdBackup whose upload has begun and is not complete.
+// HCPEtcdBackupFinalizer is on an HCPEtcdBackup from the beginning of its upload to the end.
 const HCPEtcdBackupFinalizer = "hypershift.openshift.io/etcd-backup-upload"
 
 // IsBackupFinished is true if the backup is stored, or is not tried again.

@@ -24,7 +24,7 @@ const (
 const (
 	// EtcdBackupScheduleLabel is on an HCPEtcdBackup that a schedule has created: the UID of the schedule.
 	EtcdBackupScheduleLabel = "hypershift.openshift.io/etcd-backup-schedule"
-	// LastBackupFinalizer is on a HostedCluster whose last backup is made before its deletion.
+	// LastBackupFinalizer is on a HostedCluster until the last backup before its deletion is made.
 	LastBackupFinalizer = "hypershift.openshift.io/last-etcd-backup"
 	// EtcdBackupScheduleFinalizer is on an EtcdBackupSchedule with beforeDeletion.
 	EtcdBackupScheduleFinalizer = "hypershift.openshift.io/etcd-backup-schedule"

@@ -16,7 +16,6 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/backupbucket"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -31,8 +30,8 @@ type Session struct {
 
 // Sessions opens sessions in a region.
 type Sessions interface {
-	// OfRole opens a session of a role that trusts the subject of tokens that are signed with the key of a control plane.
-	OfRole(ctx context.Context, hcp *hyperv1.HostedControlPlane, region, roleARN, subject string) (Session, error)
+	// OfRole opens a session of a role that trusts names.EtcdBackupSubject of the token issuer of a control plane.
+	OfRole(ctx context.Context, hcp *hyperv1.HostedControlPlane, region, roleARN string) (Session, error)
 	// OfKeys opens a session with an access key, or with the identity of this process if there is none, or of the role that it assumes.
 	OfKeys(ctx context.Context, region string, keys *awsx.AccessKey, roleARN string) (Session, error)
 }
@@ -72,7 +71,7 @@ func defaultKey(hcp *hyperv1.HostedControlPlane) hyperv1.KMSKeyARN {
 
 func (r *Reconciler) session(ctx context.Context, hcp *hyperv1.HostedControlPlane, s3 *hyperv1.HCPEtcdBackupS3) (Session, error) {
 	if s3.RoleARN != "" {
-		return r.Sessions.OfRole(ctx, hcp, s3.Region, string(s3.RoleARN), names.EtcdBackupSubject)
+		return r.Sessions.OfRole(ctx, hcp, s3.Region, string(s3.RoleARN))
 	}
 	if s3.Credentials == nil {
 		return Session{}, reconcile.Block(hyperv1.BackupRejectedReason, "spec.storage.s3 has neither credentials nor roleARN")

@@ -66,6 +66,7 @@ func New(o Options) *Controller {
 	r := &Reconciler{Options: o}
 	live := []reconcile.Step[*scope]{
 		{Name: "HostedControlPlane", Run: r.findControlPlane},
+		{Name: "deadline", Run: r.checkDeadline},
 		{Name: "other backups", Run: r.waitForTurn},
 		{Name: "failed attempt", Run: r.removeAttempt},
 		{Name: "next attempt", Run: r.waitForAttempt},
@@ -151,10 +152,12 @@ func (r *Reconciler) findControlPlane(ctx context.Context, s *scope) error {
 		return reconcile.Block(hyperv1.BackupRejectedReason, "etcd of this cluster is not managed: its owner makes the backups")
 	}
 	s.hcp = &list.Items[0]
+	return nil
+}
+
+// checkDeadline records the start, and ends a backup that was tried for too long.
+func (r *Reconciler) checkDeadline(_ context.Context, s *scope) error {
 	started := s.backup.Status.StartTime
-	if s.finished() {
-		return nil
-	}
 	if started == nil {
 		s.backup.Status.StartTime = &metav1.Time{Time: r.Clock.Now()}
 	} else if r.Clock.Since(started.Time) > deadline {

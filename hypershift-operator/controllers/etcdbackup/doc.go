@@ -1,9 +1,9 @@
 // Package etcdbackup makes the backups of etcd that HCPEtcdBackups request.
 //
-//	HostedControlPlane ─► other backups ─► failed attempt ─► next attempt ─► etcd ─► snapshot ─► completion ─► removal
-//	                                                                                     │            │
-//	                                        session; multipart upload; Secret with the ──┘            the uploaded parts become an object
-//	                                        URLs of its parts; pod: take, verify, upload
+//	HostedControlPlane ─► deadline ─► other backups ─► failed attempt ─► next attempt ─► etcd ─► snapshot ─► completion ─► removal
+//	                                                                                                  │            │
+//	                                                     session; multipart upload; Secret with the ──┘            the uploaded parts become an object
+//	                                                     URLs of its parts; pod: take, verify, upload
 //
 //	failed pod ─► it is counted ─► its objects and the upload are removed ─► the next attempt, after a longer pause
 //

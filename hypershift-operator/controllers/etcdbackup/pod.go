@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
+	"github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -250,31 +252,28 @@ func message(statuses []corev1.ContainerStatus, name string) string {
 	return ""
 }
 
-// maxMessage bounds the text of a failed program in the status.
-const maxMessage = 600
-
-// whyFailed returns the last line of the container that failed, or what the pod's status says.
+// whyFailed returns the last line of the container that failed, or the message of the pod's status.
 func whyFailed(pod *corev1.Pod) string {
-	for _, c := range append(pod.Status.InitContainerStatuses[:len(pod.Status.InitContainerStatuses):len(pod.Status.InitContainerStatuses)], pod.Status.ContainerStatuses...) {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		t := c.State.Terminated
 		if t == nil || t.ExitCode == 0 {
 			continue
 		}
 		lines := strings.Split(strings.TrimSpace(t.Message), "\n")
 		text := cmp.Or(lines[len(lines)-1], t.Reason, "no message")
-		return fmt.Sprintf("%s: %s", c.Name, text[:min(len(text), maxMessage)])
+		return events.Shorten(c.Name + ": " + text)
 	}
 	return cmp.Or(pod.Status.Message, pod.Status.Reason, "the pod has failed")
 }
 
-// progress says what a pod that has not ended does or waits for.
+// progress returns what a pod that has not ended does or waits for.
 func progress(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			return c.Message
 		}
 	}
-	for _, c := range append(pod.Status.InitContainerStatuses[:len(pod.Status.InitContainerStatuses):len(pod.Status.InitContainerStatuses)], pod.Status.ContainerStatuses...) {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		switch w := c.State.Waiting; {
 		case c.State.Running != nil:
 			return "the container " + c.Name + " runs"

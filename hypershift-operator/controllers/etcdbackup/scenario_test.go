@@ -35,7 +35,7 @@ func TestBackupIsStoredAndVerified(t *testing.T) {
 		t.Errorf("the checksum is %q", got)
 	}
 	e.expectNothingLeft()
-	if want := "arn:aws:iam::" + testenv.Customer + ":role/backups hypershift:etcd-backup"; e.sessions[0] != want {
+	if want := "arn:aws:iam::" + testenv.Customer + ":role/backups"; e.sessions[0] != want {
 		t.Errorf("the session is of %s, want %s", e.sessions[0], want)
 	}
 }
@@ -165,7 +165,7 @@ func TestInputsOfABackup(t *testing.T) {
 			func(b *hyperv1.HCPEtcdBackup) { b.Spec.Storage.S3.Bucket = "missing" }, nil,
 			"False AWSNotFound: listing the uploads of s3://missing/prod/",
 		},
-		"a bucket of somebody else": {
+		"a bucket of another account": {
 			nil, func(e *fakeBackup) { e.AWS.Account("999999999999").AddBucket(testenv.Region, bucket) },
 			"False AWSAccessDenied: listing the uploads of s3://backups/prod/",
 		},
@@ -186,7 +186,7 @@ func TestInputsOfABackup(t *testing.T) {
 			keys, func(e *fakeBackup) { e.Create(secretIn(operator, "[default]\ncredential_process = /bin/sh -c id")) },
 			`False InvalidBackupCredentials: correct the key credentials of Secret keys in namespace hypershift: the setting "credential_process" is not supported`,
 		},
-		"etcd of somebody else": {
+		"an unmanaged etcd": {
 			nil, func(e *fakeBackup) {
 				e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Etcd.ManagementType = hyperv1.Unmanaged })
 			},
@@ -297,7 +297,7 @@ func TestBackupsOfAClusterFollowEachOther(t *testing.T) {
 	}
 }
 
-// A schedule goes on although somebody has requested a backup that nobody can make.
+// A schedule goes on although a backup with a missing bucket was requested.
 func TestBackupWithoutABucketLetsOthersPass(t *testing.T) {
 	e := newFakeBackup(t, func(b *hyperv1.HCPEtcdBackup) { b.Spec.Storage.S3.Bucket = "missing" })
 	e.Create(backup(func(b *hyperv1.HCPEtcdBackup) { b.Name = "second" }))
@@ -342,7 +342,7 @@ func TestDeletedBackups(t *testing.T) {
 	}
 }
 
-// The namespace is being deleted: nobody can sign for the role any more.
+// The namespace is being deleted, and with it the key that signs for the role.
 func TestUploadThatCannotBeAbortedIsNamed(t *testing.T) {
 	e := newFakeBackup(t)
 	e.pods = []func(*corev1.Pod){func(*corev1.Pod) {}}

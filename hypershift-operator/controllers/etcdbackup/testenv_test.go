@@ -106,8 +106,8 @@ func (e *fakeBackup) start() testenv.Pass {
 }
 
 // OfRole implements Sessions.
-func (e *fakeBackup) OfRole(_ context.Context, _ *hyperv1.HostedControlPlane, region, roleARN, subject string) (Session, error) {
-	e.sessions = append(e.sessions, roleARN+" "+subject)
+func (e *fakeBackup) OfRole(_ context.Context, _ *hyperv1.HostedControlPlane, region, roleARN string) (Session, error) {
+	e.sessions = append(e.sessions, roleARN)
 	account := strings.Split(roleARN, ":")[4]
 	return Session{Config: e.Config(e.AWS.Account(account), region, roleARN[strings.LastIndex(roleARN, "/")+1:]), Account: account}, nil
 }
@@ -164,7 +164,7 @@ func (e *fakeBackup) uploadPart(pod *corev1.Pod, text string) {
 	e.Must(e.AWS.UploadPart(bucket, to.Query().Get("uploadId"), 1, []byte(text)))
 }
 
-// failing returns a pod whose container fails with these words.
+// failing returns a pod whose container fails with this message.
 func failing(container, words string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, InitContainerStatuses: []corev1.ContainerStatus{

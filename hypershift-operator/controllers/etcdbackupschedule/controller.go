@@ -43,7 +43,7 @@ type Options struct {
 	Reader   client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Namespace is the namespace of the hypershift-operator, whose schedules select clusters of all namespaces.
+	// Namespace is the namespace of the hypershift-operator. Its schedules select clusters of all namespaces.
 	Namespace string
 }
 
@@ -152,7 +152,7 @@ type scope struct {
 	wake time.Duration
 }
 
-// cluster is a selected HostedCluster with its backups of this schedule.
+// cluster is a selected HostedCluster with its backups of this schedule. They are those of the cache, and copied before they are written.
 type cluster struct {
 	*hyperv1.HostedCluster
 	namespace string
@@ -201,11 +201,11 @@ func (r *Reconciler) findClusters(ctx context.Context, s *scope) error {
 		options = append(options, client.InNamespace(s.object.Namespace))
 	}
 	var list hyperv1.HostedClusterList
-	if err := r.Client.List(ctx, &list, options...); err != nil {
+	if err := r.Client.List(ctx, &list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		return fmt.Errorf("listing HostedClusters: %w", err)
 	}
 	var backups hyperv1.HCPEtcdBackupList
-	if err := r.Client.List(ctx, &backups, client.MatchingLabels{hyperv1.EtcdBackupScheduleLabel: string(s.object.UID)}); err != nil {
+	if err := r.Client.List(ctx, &backups, client.MatchingLabels{hyperv1.EtcdBackupScheduleLabel: string(s.object.UID)}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing backups: %w", err)
 	}
 	byNamespace := map[string][]*hyperv1.HCPEtcdBackup{}
@@ -245,7 +245,7 @@ func (r *Reconciler) ensureFinalizers(ctx context.Context, s *scope) error {
 	for _, c := range s.clusters {
 		if c.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(c, hyperv1.LastBackupFinalizer) {
 			patch := mergepatch.Metadata(map[string]any{"finalizers": append(slices.Clone(c.Finalizers), hyperv1.LastBackupFinalizer), "resourceVersion": c.ResourceVersion})
-			if err := r.Client.Patch(ctx, c.HostedCluster, patch); client.IgnoreNotFound(err) != nil {
+			if err := r.Client.Patch(ctx, c.DeepCopy(), patch); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("adding a finalizer to HostedCluster %s: %w", client.ObjectKeyFromObject(c), err)
 			}
 		}
@@ -259,14 +259,14 @@ func (r *Reconciler) removeFinalizers(ctx context.Context, s *scope) error {
 		return nil
 	}
 	for _, c := range s.clusters {
-		if err := reconcile.RemoveFinalizer(ctx, r.Client, c.HostedCluster, hyperv1.LastBackupFinalizer); err != nil {
+		if err := reconcile.RemoveFinalizer(ctx, r.Client, c.DeepCopy(), hyperv1.LastBackupFinalizer); err != nil {
 			return err
 		}
 	}
 	return reconcile.RemoveFinalizer(ctx, r.Client, s.object, hyperv1.EtcdBackupScheduleFinalizer)
 }
 
-// ensureBackups creates the backups whose time has come. An error of one cluster does not stop the others.
+// ensureBackups creates the backups that are due. An error of one cluster does not stop the others.
 func (r *Reconciler) ensureBackups(ctx context.Context, s *scope) error {
 	var errs []error
 	for _, c := range s.clusters {
@@ -343,7 +343,7 @@ func (r *Reconciler) ensureLastBackup(ctx context.Context, s *scope, c *cluster)
 	case !hyperv1.IsBackupStored(c.backups[existing]):
 		r.Recorder.Eventf(c.HostedCluster, nil, corev1.EventTypeWarning, hyperv1.LastBackupMissingReason, "Delete", "The cluster is deleted without its last backup, which schedule %s should have made", s.object.Name)
 	}
-	return reconcile.RemoveFinalizer(ctx, r.Client, c.HostedCluster, hyperv1.LastBackupFinalizer)
+	return reconcile.RemoveFinalizer(ctx, r.Client, c.DeepCopy(), hyperv1.LastBackupFinalizer)
 }
 
 // expire marks backups that are no longer kept. Failed ones are deleted once there is a later stored one.
@@ -359,7 +359,7 @@ func (r *Reconciler) expire(ctx context.Context, s *scope) error {
 	for _, c := range s.clusters {
 		for _, b := range expired(c.backups, retention, s.now) {
 			patch := mergepatch.Metadata(map[string]any{"annotations": map[string]any{hyperv1.EtcdBackupExpiredAnnotation: "true"}})
-			if err := r.Client.Patch(ctx, b, patch); client.IgnoreNotFound(err) != nil {
+			if err := r.Client.Patch(ctx, b.DeepCopy(), patch); client.IgnoreNotFound(err) != nil {
 				errs = append(errs, fmt.Errorf("marking HCPEtcdBackup %s: %w", client.ObjectKeyFromObject(b), err))
 			}
 		}
@@ -380,7 +380,7 @@ func expired(backups []*hyperv1.HCPEtcdBackup, retention hyperv1.EtcdBackupReten
 			continue
 		case !hyperv1.IsBackupStored(b):
 			if stored == 0 {
-				continue // its message says why there is no later backup
+				continue // its message has the reason why there is no later backup
 			}
 		default:
 			stored++

@@ -28,7 +28,7 @@ type times struct {
 	jitter   time.Duration
 }
 
-// parse reads the times of a schedule. The error says what to change.
+// parse reads the times of a schedule. The error has what to change.
 func parse(spec *hyperv1.EtcdBackupScheduleSpec, now time.Time) (*times, error) {
 	if strings.Contains(spec.Schedule, "TZ=") {
 		return nil, fmt.Errorf("spec.schedule %q has a time zone: move it to spec.timeZone", spec.Schedule)

@@ -87,6 +87,26 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 }
 
 // The controllers of volumes run on nodes. Nodes stay until the hosted cluster has deleted its cloud resources.
+// A schedule that does not select the cluster any more makes no last backup, and does not end the wait for it.
+func TestDeletionWaitsForALastBackupForSomeTime(t *testing.T) {
+	e := newEmptyManagementCluster(t)
+	hc := privateCluster()
+	hc.Finalizers = []string{hyperv1.LastBackupFinalizer}
+	e.Create(testenv.PullSecret(), hc)
+	e.Restart()
+	e.Run(3)
+	e.Delete(hc)
+	e.Run(3)
+	if hcp := e.HCP(); !hcp.DeletionTimestamp.IsZero() {
+		t.Error("the control plane is deleted before its last backup")
+	}
+	e.Clock.Step(10 * time.Minute)
+	e.Run(20)
+	if e.Exists(hc) || !e.Events.Contains("without the last backup of etcd") {
+		t.Errorf("the cluster exists: %v", e.Exists(hc))
+	}
+}
+
 func TestMachinesStayUntilCloudResourcesAreDeleted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		api   metav1.ConditionStatus

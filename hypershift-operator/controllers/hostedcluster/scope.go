@@ -166,7 +166,7 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	}
 	s.endpoints = list.Items
 	var backups hyperv1.HCPEtcdBackupList
-	if err := r.Client.List(ctx, &backups, client.InNamespace(s.plane.Name)); err != nil {
+	if err := r.Client.List(ctx, &backups, client.InNamespace(s.plane.Name), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing backups of namespace %s: %w", s.plane.Name, err)
 	}
 	s.backups = backups.Items

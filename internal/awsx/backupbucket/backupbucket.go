@@ -144,7 +144,7 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("the upload of %s has %d of %d bytes", e.URL, e.Got, e.Want)
 }
 
-// Complete makes the uploaded parts an object of that size, with its SHA-256 checksum beside it. It can be repeated.
+// Complete makes the uploaded parts an object of that size, and writes its SHA-256 checksum to a second object. It can be repeated.
 func (b *Bucket) Complete(ctx context.Context, key string, size int64, checksum string) error {
 	stored, err := b.Size(ctx, key)
 	if err != nil {

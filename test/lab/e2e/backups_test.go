@@ -34,7 +34,7 @@ func TestBackups(t *testing.T) {
 	b.available()
 	b.kubectl("create configmap kept --from-literal=what=this")
 
-	t.Run("a bucket of somebody else", func(t *testing.T) {
+	t.Run("a bucket of another account", func(t *testing.T) {
 		stolen := b.backup("stolen", func(s3 *hyperv1.HCPEtcdBackupS3) { s3.BucketOwner = "999999999999" })
 		b.eventually("it is refused", func(ctx context.Context) error {
 			return b.reports(ctx, stolen, metav1.ConditionFalse, "AWSAccessDenied")
@@ -154,7 +154,7 @@ func (b *backups) reports(ctx context.Context, backup *hyperv1.HCPEtcdBackup, st
 	return fmt.Errorf("its conditions are %+v", backup.Status.Conditions)
 }
 
-// schedule creates a schedule whose first time is a few minutes away.
+// schedule creates a schedule. Its first time is a few minutes away.
 func (b *backups) schedule() {
 	b.t.Helper()
 	s := &hyperv1.EtcdBackupSchedule{ObjectMeta: metav1.ObjectMeta{Namespace: b.hc.Namespace, Name: "often"}, Spec: hyperv1.EtcdBackupScheduleSpec{

@@ -111,7 +111,7 @@ func (b *breakGlass) person(name string) *rest.Config {
 	return person
 }
 
-// ask returns who the API server takes a client for.
+// ask returns the user that the API server takes a client for.
 func (b *breakGlass) ask(cfg *rest.Config) (string, error) {
 	c, err := client.New(cfg, client.Options{Scheme: b.management.Scheme()})
 	if err != nil {

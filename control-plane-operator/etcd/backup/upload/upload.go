@@ -172,7 +172,7 @@ func (u *Uploader) put(ctx context.Context, to string, part *io.SectionReader, c
 	return resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusNotFound, refused
 }
 
-// withoutURL returns the error inside an error that contains the URL, whose signature permits the upload.
+// withoutURL returns the error inside an error that contains the URL. The signature of the URL permits the upload.
 func withoutURL(err error) error {
 	var inURL *url.Error
 	if errors.As(err, &inURL) {

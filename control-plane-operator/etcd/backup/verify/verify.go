@@ -99,7 +99,7 @@ func (v *Verifier) compare(ctx context.Context, scratch string, facts etcdbackup
 		return errors.Join(err, fmt.Errorf("the scratch etcd has ended: %w", exit))
 	default:
 	}
-	stop() // interrupts it, and kills it after stopTimeout
+	stop()  // interrupts it, and kills it after stopTimeout
 	<-ended //nolint:errcheck // it was stopped
 	return err
 }

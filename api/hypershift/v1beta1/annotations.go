@@ -112,6 +112,30 @@ const (
 	GiveUpAfterAnnotation = "hypershift.openshift.io/give-up-after"
 )
 
+// Annotations of a HostedCluster about its sleep. While it sleeps, its control plane has no pods, and etcd keeps its volumes.
+const (
+	// SleepAnnotation, "true" on a HostedCluster, lets it sleep, and "false" wakes it, whatever SleepScheduleAnnotation says.
+	// Without it, the schedule decides, and without a schedule the cluster is awake.
+	SleepAnnotation = "hypershift.openshift.io/sleep"
+	// SleepScheduleAnnotation is when a HostedCluster falls asleep and when it wakes, as two cron expressions, and a time zone,
+	// separated by semicolons: "0 20 * * 1-5; 0 7 * * 1-5; Europe/Berlin". Without a time zone, it is UTC.
+	SleepScheduleAnnotation = "hypershift.openshift.io/sleep-schedule"
+	// SleepMachinesAnnotation is what happens to the machines of NodePools when the cluster falls asleep: Keep, the default, or
+	// Delete, which drains and deletes them, and creates others when the cluster wakes. Nodes on demand are always kept. A change
+	// has an effect the next time.
+	SleepMachinesAnnotation = "hypershift.openshift.io/sleep-machines"
+	// SleepLoadBalancersAnnotation is what happens to the load balancers and endpoints of the control plane while the cluster
+	// sleeps: Keep, the default, or Delete. They are kept if the address of the API server would not be the same again, which the
+	// condition Asleep reports.
+	SleepLoadBalancersAnnotation = "hypershift.openshift.io/sleep-load-balancers"
+)
+
+// Values of SleepMachinesAnnotation and SleepLoadBalancersAnnotation.
+const (
+	SleepKeep   = "Keep"
+	SleepDelete = "Delete"
+)
+
 // Annotations of a NodePool.
 const (
 	// MachineHealthCheckTimeoutAnnotation, on a NodePool or its HostedCluster, is a Go duration for which a node may be unhealthy
@@ -159,6 +183,9 @@ const (
 	// AutoNodeRemovedAnnotation is "true" on a HostedControlPlane after spec.autoNode was removed, while nodes on demand are left.
 	// The control-plane-operator deletes them, and then the condition AutoNodeEnabled.
 	AutoNodeRemovedAnnotation = "hypershift.openshift.io/auto-node-removed"
+	// SleepPhaseAnnotation, on a HostedControlPlane, is RemovingMachines, Asleep or Waking. It is absent while the cluster is
+	// awake.
+	SleepPhaseAnnotation = "hypershift.openshift.io/sleep-phase"
 	// HostedClusterDeletedAnnotation is "true" on a HostedControlPlane whose HostedCluster is being deleted. Nothing new may be
 	// created, and the hosted cluster's cloud resources are removed if CleanupCloudResourcesAnnotation is "true" there. The
 	// HostedControlPlane is deleted when its API server is no longer needed.

@@ -9,6 +9,9 @@ const (
 	// HostedClusterStalled is True while waiting does not help: the condition that the message names requires a change of spec or
 	// annotations, or spec.pausedUntil stops all changes. Otherwise it is absent.
 	HostedClusterStalled = "Stalled"
+	// HostedClusterAsleep is True while the control plane has no pods because the cluster sleeps. The message lists what still costs. It
+	// is False while the cluster falls asleep, wakes, or cannot do either, and absent without annotations about sleep.
+	HostedClusterAsleep = "Asleep"
 	// HostedClusterAvailable is True when the control plane serves requests. The message names the first component that is not
 	// available. See the condition of that name.
 	HostedClusterAvailable = "Available"

@@ -20,6 +20,7 @@ func AnnotationsOfHostedClusters() []string {
 		TargetNodeLabelsAnnotation, LoadBalancerSubnetsAnnotation, AWSLoadBalancerHealthProbeModeAnnotation, SharedLoadBalancerHealthProbePathAnnotation,
 		SharedLoadBalancerHealthProbePortAnnotation, AWSMachinePublicIPsAnnotation,
 		CleanupCloudResourcesAnnotation, DestroyGracePeriodAnnotation, GiveUpAfterAnnotation,
+		SleepAnnotation, SleepScheduleAnnotation, SleepMachinesAnnotation, SleepLoadBalancersAnnotation,
 		ForceUpgradeToAnnotation, SkipReleaseImageValidationAnnotation,
 	)
 }

@@ -8,6 +8,7 @@
 //	                                                        contents.go      a hash of what is mounted, so that a change
 //	                                                                         restarts the pods
 //	                                                        features.go, leader.go   flags of Kubernetes' programs
+//	                                                        sleep.go         what is left while it sleeps
 //	HostedCluster   inside the hosted cluster               hostedcluster.go
 package target
 
@@ -36,6 +37,8 @@ type ControlPlane struct {
 	Workers bool
 	// Available names the available components.
 	Available []string
+	// Serving is true while a pod of the API server exists. Then etcd keeps its pods, although the control plane is to sleep.
+	Serving bool
 	// Egress are environment variables with custom endpoints of AWS and the proxy of the management cluster.
 	Egress []corev1.EnvVar
 	// Routes are the Routes of the namespace, and Services those that they refer to, by name.

@@ -92,6 +92,9 @@ func (p *ControlPlane) Complete(c component.Traits, w *component.Workload, objs 
 	pod.AutomountServiceAccountToken = ptr.To(ptr.Deref(pod.AutomountServiceAccountToken, false))
 	w.Template.Annotations = with(w.Template.Annotations, contentsAnnotation, p.contents(c, objs, pod))
 	p.mountShared(pod)
+	if p.HCP.Sleeps() && w.Replicas != nil {
+		p.stop(c, w)
+	}
 	return nil
 }
 

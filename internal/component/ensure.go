@@ -169,8 +169,8 @@ func (p *part) waitsFor(version string, held bool, parts []*part) string {
 	switch {
 	case held:
 		return "spec.pausedUntil stops changes"
-	case p.live == nil:
-		return ""
+	case p.live == nil || hasNoPods(p.live) || p.stops():
+		return "" // there are no pods, or none are wanted: the order matters for a rollout only
 	}
 	var names []string
 	for _, before := range parts {
@@ -182,6 +182,16 @@ func (p *part) waitsFor(version string, held bool, parts []*part) string {
 		return ""
 	}
 	return fmt.Sprintf("waiting until %s runs version %s", strings.Join(names, " and "), version)
+}
+
+// stops reports whether the component is to have no pods, because the control plane sleeps.
+func (p *part) stops() bool {
+	return len(p.Objects) > 0 && hasNoPods(AsWorkload(p.Objects[len(p.Objects)-1]))
+}
+
+// hasNoPods reports whether a workload has no replicas. A DaemonSet has no number of them.
+func hasNoPods(w *Workload) bool {
+	return w != nil && w.Replicas != nil && *w.Replicas != nil && **w.Replicas == 0
 }
 
 // runs reports whether the rollout of the version was completed. A pod that failed later does not delay others.

@@ -33,11 +33,18 @@ type State struct {
 	Unreported bool
 }
 
+// Asleep is the message about a component that has no pods because the control plane sleeps.
+const Asleep = "the control plane sleeps"
+
 // evaluateState computes the State of a component after it was applied.
 func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part, changed bool, failed error) (State, error) {
 	s := State{Name: p.Name, Available: p.available}
 	if p.status != nil {
 		s.Version = p.status.Status.Version
+	}
+	if p.stops() && failed == nil {
+		s.Available, s.Reason, s.Message = false, hyperv1.AsleepReason, Asleep
+		return s, nil // no pod has run this version yet
 	}
 	if p.complete && !changed {
 		s.Version = p.version
@@ -60,7 +67,7 @@ func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part,
 		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
 	case p.waits != "":
 		cause = problem{hyperv1.WaitingForDependenciesReason, p.waits}
-	case p.live == nil:
+	case p.live == nil || plane.HCP.SleepPhase() == hyperv1.SleepPhaseWaking:
 		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
 	case changed || p.replacing || p.complete:
 		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being replaced"}

@@ -1,9 +1,12 @@
 package etcd
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 )
 
 var defaultSize = resource.MustParse("8Gi")
@@ -14,6 +17,12 @@ func volumeSize(hcp *hyperv1.HostedControlPlane) resource.Quantity {
 		return *v.Size
 	}
 	return defaultSize
+}
+
+// Volumes describes the volumes of the members.
+func Volumes(hcp *hyperv1.HostedControlPlane) string {
+	size := volumeSize(hcp)
+	return fmt.Sprintf("%d volumes of etcd with %s each", etcd.Of(hcp).Size, size.String())
 }
 
 func volume(hcp *hyperv1.HostedControlPlane) hyperv1.PersistentVolumeEtcdStorageSpec {

@@ -21,6 +21,7 @@ var Component = component.Component[*target.ControlPlane]{
 	RequestServing: true,
 	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("configmap.yaml", adaptConfig),
+		component.On("deployment.yaml", adaptDeployment),
 	},
 	Reloads: []string{"ConfigMap/" + names.Router},
 }
@@ -30,5 +31,8 @@ const configFile = "haproxy.cfg"
 
 func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	cm.Data = map[string]string{configFile: configuration(served(env))}
+	if env.Answers() {
+		cm.Data[asleepFile] = configurationAsleep()
+	}
 	return nil
 }

@@ -49,6 +49,12 @@ func TestGolden(t *testing.T) {
 			published(env)
 			env.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 		}},
+		targettest.Case{Name: "asleep", Adapt: func(env *target.ControlPlane) {
+			published(env)
+			env.HCP.Annotations[hyperv1.SleepPhaseAnnotation] = string(hyperv1.SleepPhaseAsleep)
+			env.HCP.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.APIServer, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}}}
+			env.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+		}},
 		targettest.Case{Name: "private", Adapt: func(env *target.ControlPlane) {
 			published(env)
 			env.Routes = env.Routes[2:]

@@ -3,7 +3,8 @@
 //
 //	Route ─► host in the ClientHello ─► Service of the control plane; the TLS connection is passed through
 //
-// HAProxy does not terminate TLS: certificates stay with the servers. A label selects the Routes of the router, and the
+// HAProxy does not terminate TLS: certificates stay with the servers. Only while the API server sleeps, HAProxy has its certificate, to answer in
+// its place (asleep.go). A label selects the Routes of the router, and the
 // router exists as long as there is such a Route.
 //
 // A change of Routes must not interrupt connections, because watches and the tunnels of the nodes last for days. So the

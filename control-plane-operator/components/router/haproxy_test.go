@@ -21,7 +21,11 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
@@ -75,6 +79,57 @@ func TestHAProxyAcceptsTheConfiguration(t *testing.T) {
 	}
 }
 
+// A client of a sleeping API server reads why it gets no answer. Node programs, which connect to another name, do not trust the answer.
+func TestASleepingAPIServerIsAnsweredFor(t *testing.T) {
+	t.Parallel()
+	signer, err := pki.NewSigner("root-ca", "", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := signer.Current.Issue(pki.Request{User: "kubernetes", Usage: pki.Server, Hosts: []string{"api.example.com"}}, pki.DefaultTerms, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, certificateFile), string(leaf.CertPEM))
+	write(t, filepath.Join(dir, certificateFile+".key"), string(leaf.KeyPEM))
+	port, err := process.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(configurationAsleep(), certificateDir, dir)
+	p := startProxyWith(t, strings.ReplaceAll(text, "127.0.0.1:8444", fmt.Sprintf("127.0.0.1:%d", port)))
+	p.trust.AddCert(signer.Current.Certificate)
+	if strings.Contains(p.output(), "WARNING") {
+		t.Error(p.output())
+	}
+	host := fmt.Sprintf("https://127.0.0.1:%d", p.port)
+	var got error
+	p.eventually("the router answers", func() bool {
+		c, err := kubernetes.NewForConfig(&rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{ServerName: "api.example.com", CAData: pki.Bundle(signer.Current.Certificate)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got = c.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		return apierrors.IsServiceUnavailable(got)
+	})
+	if !strings.Contains(got.Error(), "the cluster is asleep: set annotation hypershift.openshift.io/sleep of its HostedCluster to false to wake it") {
+		t.Errorf("the client gets %q", got)
+	}
+	if conn, err := p.dial("konnectivity-server.example.com"); err == nil {
+		conn.Close()
+		t.Error("a tunnel trusts the answer")
+	}
+	if conn, err := p.dial("api.example.com"); err != nil {
+		t.Error(err)
+	} else {
+		conn.Close()
+	}
+	if !p.healthy() {
+		t.Error("the router is not healthy")
+	}
+}
+
 func write(t testing.TB, file, text string) {
 	t.Helper()
 	// The kubelet replaces files atomically as well.
@@ -94,7 +149,9 @@ type proxy struct {
 	trust             *x509.CertPool
 }
 
-func startProxy(t testing.TB, rules ...rule) *proxy {
+func startProxy(t testing.TB, rules ...rule) *proxy { return startProxyWith(t, configuration(rules)) }
+
+func startProxyWith(t testing.TB, text string) *proxy {
 	p := &proxy{t: t, trust: x509.NewCertPool()}
 	dir := t.TempDir()
 	p.file = filepath.Join(dir, configFile)
@@ -104,7 +161,7 @@ func startProxy(t testing.TB, rules ...rule) *proxy {
 			t.Fatal(err)
 		}
 	}
-	p.configure(configuration(rules))
+	p.configure(text)
 	p.master = filepath.Join(dir, "master.sock")
 	cmd := haproxy(t, "-W", "-db", "-S", p.master+",mode,600", "-f", p.file)
 	p.log = filepath.Join(dir, "log")

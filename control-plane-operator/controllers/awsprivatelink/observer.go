@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
@@ -51,7 +52,7 @@ func NewObserver(opts Options) *ObserverController {
 // ensureEndpointServices compares the AWSEndpointServices of a control plane with its Services.
 func (o *Observer) ensureEndpointServices(ctx context.Context, hcp *hyperv1.HostedControlPlane) error {
 	var want []client.Object
-	if hcp.Spec.Platform.Type == hyperv1.AWSPlatform && hcp.ServedAccess().Has(hyperv1.Private) && hcp.DeletionTimestamp.IsZero() {
+	if hcp.Spec.Platform.Type == hyperv1.AWSPlatform && hcp.ServedAccess().Has(hyperv1.Private) && hcp.DeletionTimestamp.IsZero() && !target.DropsLoadBalancers(hcp) {
 		for _, name := range offered {
 			es, err := o.desired(ctx, hcp, name)
 			if err != nil {

@@ -234,6 +234,37 @@ func TestAPathThatMachinesUseIsKept(t *testing.T) {
 	}
 }
 
+func TestASleepingClusterMayHaveNoEndpoint(t *testing.T) {
+	e := newCustomerNetwork(t)
+	e.start()
+	empty := e.AWS.Snapshot()
+	e.runPasses(enough)
+	e.isReady()
+	for _, c := range []struct {
+		phase     hyperv1.SleepPhase
+		choice    string
+		endpoints int
+	}{
+		{hyperv1.SleepPhaseAsleep, hyperv1.SleepKeep, 1},
+		{hyperv1.SleepPhaseAsleep, hyperv1.SleepDelete, 0},
+		{hyperv1.SleepPhaseWaking, hyperv1.SleepDelete, 1},
+		{hyperv1.SleepPhaseRemovingMachines, hyperv1.SleepDelete, 1},
+	} {
+		e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
+			metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.SleepPhaseAnnotation, string(c.phase))
+			metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.SleepLoadBalancersAnnotation, c.choice)
+		})
+		e.runPasses(enough)
+		if got := len(e.list(t.Context())); got != c.endpoints {
+			t.Errorf("%s, %s: %d AWSEndpointServices, not %d", c.phase, c.choice, got, c.endpoints)
+		}
+		if now := e.AWS.Snapshot(); c.endpoints == 0 && now != empty {
+			t.Errorf("left in AWS:\n%s", now)
+		}
+	}
+	e.isReady()
+}
+
 // The last NodePool is gone before its nodes are: the endpoint stays as it is.
 func TestAnEndpointKeepsItsSubnetsWithoutNodePools(t *testing.T) {
 	e := newCustomerNetwork(t)

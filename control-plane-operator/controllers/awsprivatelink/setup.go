@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
 
 // Setup starts both controllers with the manager. They run in every access mode, so that
@@ -56,10 +57,11 @@ func specOrDeletion() predicate.Funcs {
 	}}
 }
 
-// accessServed passes changes of the access mode that is served.
+// accessServed passes changes of the access mode that is served. A control plane that sleeps may serve none.
 func accessServed() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.(*hyperv1.HostedControlPlane).Status.ServedEndpointAccess != e.ObjectNew.(*hyperv1.HostedControlPlane).Status.ServedEndpointAccess
+		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
+		return before.Status.ServedEndpointAccess != after.Status.ServedEndpointAccess || target.DropsLoadBalancers(before) != target.DropsLoadBalancers(after)
 	}}
 }
 

@@ -123,8 +123,14 @@ type scope struct {
 	routes            []routev1.Route
 	services          map[string]*corev1.Service
 	// workers is true if there are nodes, or have been. resolveWorkers
-	workers    bool
-	available  []string
+	workers   bool
+	available []string
+	// pods names the pods of components, and serving is true while an API server has one; only of a control plane that sleeps.
+	// gather
+	pods    []string
+	serving bool
+	// balancers names the Services with a load balancer. gather
+	balancers  []string
 	secrets    map[string]*corev1.Secret
 	configMaps map[string]*corev1.ConfigMap
 	// states say how each component is; nil if that is not known. ensureComponents

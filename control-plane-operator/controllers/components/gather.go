@@ -112,6 +112,11 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	if s.available, err = r.available(ctx, s.hcp); err != nil {
 		return err
 	}
+	if s.hcp.Sleeps() {
+		if err := r.gatherRemains(ctx, s); err != nil {
+			return err
+		}
+	}
 	s.secrets, s.configMaps = map[string]*corev1.Secret{}, map[string]*corev1.ConfigMap{}
 	secrets, configMaps := &corev1.SecretList{}, &corev1.ConfigMapList{}
 	for _, list := range []client.ObjectList{secrets, configMaps} {

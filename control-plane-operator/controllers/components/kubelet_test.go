@@ -111,6 +111,9 @@ func healthy(pod *corev1.Pod) bool {
 
 // surge creates the new pods of a Deployment, makes them ready and deletes the old ones.
 func (e *fakeKubelet) surge(ctx context.Context, f *fleet) {
+	if e.stop(ctx, f) {
+		return
+	}
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%s-%d", f.owner.GetName(), f.revision, i)
 		if !slices.ContainsFunc(f.fresh, func(p *corev1.Pod) bool { return p.Name == name }) {
@@ -129,8 +132,21 @@ func (e *fakeKubelet) surge(ctx context.Context, f *fleet) {
 	}
 }
 
+// stop deletes all pods of a workload without replicas.
+func (e *fakeKubelet) stop(ctx context.Context, f *fleet) bool {
+	for _, pod := range f.pods {
+		if f.replicas == 0 {
+			e.Must(e.Admin().Delete(ctx, pod))
+		}
+	}
+	return f.replicas == 0
+}
+
 // replace does it for a StatefulSet. Its pods have fixed names and are deleted first.
 func (e *fakeKubelet) replace(ctx context.Context, f *fleet) {
+	if e.stop(ctx, f) {
+		return
+	}
 	made := false
 	for i := range f.replicas {
 		name := fmt.Sprintf("%s-%d", f.owner.GetName(), i)

@@ -23,7 +23,7 @@ const (
 )
 
 // up is an environment in which the older release runs.
-func up(t *testing.T, policy hyperv1.AvailabilityPolicy) *fakeKubelet {
+func up(t testing.TB, policy hyperv1.AvailabilityPolicy) *fakeKubelet {
 	t.Helper()
 	e := newFakeKubelet(t, controlPlane(policy))
 	e.Settle()

@@ -17,7 +17,7 @@ import (
 )
 
 // ours are the conditions that this controller writes. Other controllers write others.
-var ours = []string{hyperv1.ValidReleaseInfo, hyperv1.HostedControlPlaneDegraded}
+var ours = []string{hyperv1.ValidReleaseInfo, hyperv1.HostedControlPlaneDegraded, hyperv1.HostedClusterAsleep}
 
 // statusPart holds the status fields that this controller writes. The fields about
 // the update service, in the version status, belong to another controller.
@@ -65,7 +65,11 @@ func reason(err error) string {
 }
 
 func (r *Reconciler) summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
-	if s.deleting() || s.states == nil {
+	if s.deleting() {
+		return
+	}
+	reportSleep(s, conditions)
+	if s.states == nil {
 		return
 	}
 	c := degraded(s.states)

@@ -112,6 +112,9 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _
 	if paused, remaining := hcp.Spec.PausedUntil.Paused(now); paused {
 		return nil, reconcile.Skip(remaining)
 	}
+	if hcp.Sleeps() {
+		return nil, reconcile.Skip(interval)
+	}
 	last, exists := r.checked[key]
 	if !exists {
 		last = now.Add(firstCheck - interval)

@@ -170,6 +170,7 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _
 	}
 	s := &scope{hcp: hcp}
 	s.paused, _ = hcp.Spec.PausedUntil.Paused(r.Clock.Now())
+	s.paused = s.paused || hcp.Sleeps() // no API server has a configuration
 	return s, nil
 }
 

@@ -91,10 +91,10 @@ func encrypting(servers *appsv1.Deployment) bool {
 }
 
 // complete returns whether the roll-out is complete: all replicas are available, and no pod of an older template is
-// left.
+// left. Without replicas, no API server has the configuration.
 func complete(servers *appsv1.Deployment) bool {
 	wanted, status := ptr.Deref(servers.Spec.Replicas, 1), servers.Status
-	return status.ObservedGeneration >= servers.Generation && status.UpdatedReplicas == status.Replicas && status.AvailableReplicas >= wanted
+	return wanted > 0 && status.ObservedGeneration >= servers.Generation && status.UpdatedReplicas == status.Replicas && status.AvailableReplicas >= wanted
 }
 
 // behind counts the API servers that run with another configuration. It includes terminating pods, which serve for some

@@ -270,3 +270,14 @@ func TestCrashConsistencyAndLeaks(t *testing.T) {
 func TestCrashConsistencyUnderFaults(t *testing.T) {
 	crashtest.APIFaults(t, scenario)
 }
+
+// No API server has the configuration, so that no key may be dropped.
+func TestASleepingControlPlaneCompletesNoStage(t *testing.T) {
+	for replicas, want := range map[int32]bool{0: false, 2: true} {
+		servers := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: ptr.To(replicas)}}
+		servers.Status = appsv1.DeploymentStatus{Replicas: replicas, UpdatedReplicas: replicas, AvailableReplicas: replicas}
+		if got := complete(servers); got != want {
+			t.Errorf("with %d replicas: %v, want %v", replicas, got, want)
+		}
+	}
+}

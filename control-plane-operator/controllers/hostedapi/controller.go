@@ -22,6 +22,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/metrics"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -118,7 +119,7 @@ func (r *Reconciler) controller() *Controller {
 		Spacing: reconcile.DefaultSpacing, Prompt: []string{hyperv1.KubeAPIServerAvailable},
 		Status: summarize,
 		Resync: func(s *scope) time.Duration {
-			if s.hcp.Status.Ready {
+			if s.hcp.Status.Ready || s.hcp.Sleeps() {
 				return r.Interval
 			}
 			return r.StartInterval
@@ -137,7 +138,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	r := newReconciler(opts)
 	c := r.controller()
 	b := c.Builder(mgr).
-		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, sleepChanged))).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(serversChanged())).
 		Owns(&corev1.Secret{}, builder.WithPredicates(predicate.NewPredicateFuncs(forUsers)))
 	if r.monitor != nil {
@@ -149,6 +150,11 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	return b.Complete(c)
 }
+
+// sleepChanged passes the beginning and the end of a sleep.
+var sleepChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return e.ObjectOld.(*hyperv1.HostedControlPlane).SleepPhase() != e.ObjectNew.(*hyperv1.HostedControlPlane).SleepPhase()
+}}
 
 // pathChanged wakes the controller. If the channel is full, it has been woken already.
 func (r *Reconciler) pathChanged(hcp client.ObjectKey) {
@@ -233,6 +239,10 @@ func (r *Reconciler) queryServer(ctx context.Context, hcp *hyperv1.HostedControl
 	by, err := r.access.to(ctx, hcp)
 	if err != nil {
 		return answer{}, err
+	}
+	if hcp.Sleeps() {
+		metrics.API(hcp, false, 0)
+		return answer{kubeconfig: by, problem: &problem{hyperv1.AsleepReason, component.Asleep}}, nil
 	}
 	if by.problem != nil {
 		metrics.API(hcp, false, 0)

@@ -16,7 +16,7 @@ import (
 // explain adds the reports of the components that may cause the problem.
 func (r *Reconciler) explain(ctx context.Context, s *scope) (err error) {
 	hcp, health := s.hcp, &s.answer
-	if health.problem == nil {
+	if health.problem == nil || hcp.Sleeps() {
 		return nil
 	}
 	if health.server, err = r.componentProblem(ctx, hcp, names.KubeAPIServer); err != nil {

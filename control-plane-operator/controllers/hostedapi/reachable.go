@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 )
 
 const unreachable = hyperv1.KubeAPIServerUnreachableReason
@@ -29,6 +30,14 @@ func (r *Reconciler) checkPaths(ctx context.Context, s *scope) error {
 	s.reachable = meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.KubeAPIServerReachable)
 	if !hcp.DeletionTimestamp.IsZero() {
 		r.monitor.watch(client.ObjectKeyFromObject(hcp), nil, nil, false) // the load balancers are being deleted
+		s.complete = true
+		return nil
+	}
+	if hcp.Sleeps() {
+		r.monitor.watch(client.ObjectKeyFromObject(hcp), nil, nil, false)
+		s.reachable = &metav1.Condition{
+			Type: hyperv1.KubeAPIServerReachable, Status: metav1.ConditionUnknown, Reason: hyperv1.AsleepReason, Message: component.Asleep, ObservedGeneration: hcp.Generation,
+		}
 		s.complete = true
 		return nil
 	}

@@ -92,6 +92,8 @@ func etcdCondition(health answer) metav1.Condition {
 		checked, well = checked || named, well && (fine || !named)
 	}
 	switch {
+	case health.problem != nil && health.problem.reason == hyperv1.AsleepReason:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.AsleepReason, health.problem.message
 	case health.problem != nil && health.problem.reason == hyperv1.NotDeployedReason:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, hyperv1.NotDeployedReason, notDeployed(health.kubeconfig, "etcd")
 	case health.etcd != nil && (!checked || !well):

@@ -148,3 +148,21 @@ func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 		}
 	}
 }
+
+// Objects in the hosted cluster stay as they are while it sleeps: conditions about them do, too.
+func TestASleepingClusterHasNoConnection(t *testing.T) {
+	e := newHostedCluster(t)
+	e.reconcileAll()
+	e.ExpectConditionText(resourcesCondition, succeeded)
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
+		metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.SleepPhaseAnnotation, string(hyperv1.SleepPhaseAsleep))
+	})
+	e.Once()
+	for _, condition := range []string{hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable} {
+		e.ExpectConditionText(condition, "Unknown Asleep: the control plane sleeps")
+	}
+	e.ExpectConditionText(resourcesCondition, succeeded)
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { delete(hcp.Annotations, hyperv1.SleepPhaseAnnotation) })
+	e.reconcileAll()
+	e.ExpectConditionText(hyperv1.DataPlaneConnectionAvailable, "Unknown NoNodes: the cluster has no nodes")
+}

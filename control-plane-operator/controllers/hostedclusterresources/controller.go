@@ -118,8 +118,11 @@ func (r *Reconciler) controller() *Controller {
 		Name: "hostedclusterresources", Client: r.Client, Clock: r.Clock,
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
-			if s.emptying() {
+			switch {
+			case s.emptying():
 				return emptying
+			case s.hcp.Sleeps():
+				return nil // the objects in the hosted cluster stay as they are
 			}
 			return live
 		},
@@ -154,6 +157,8 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, _
 		return nil, reconcile.Skip(0)
 	case paused:
 		return nil, reconcile.Skip(remaining)
+	case hcp.Sleeps():
+		r.connections.Disconnect(hcp.UID)
 	}
 	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -74,6 +75,14 @@ func setFrom[Fact any](fact *Fact, condition func(Fact) metav1.Condition) (metav
 
 // report sets the conditions of single steps.
 func report(s *scope, outcomes reconcile.Report, conditions *reconcile.Conditions) {
+	if s.hcp.Sleeps() && !s.emptying() {
+		for _, condition := range []string{hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable} {
+			if conditions.Get(condition) != nil {
+				conditions.Set(condition, metav1.ConditionUnknown, hyperv1.AsleepReason, component.Asleep)
+			}
+		}
+		return
+	}
 	for _, e := range evaluations {
 		switch c, verdict := e.evaluate(s.hcp, s.facts); verdict {
 		case set:
@@ -113,6 +122,8 @@ var classifier = reconcile.Classifier{
 // As long as the cloud resources are unknown, the hypershift-operator reports that.
 func summary(s *scope) string {
 	switch {
+	case !s.emptying() && s.hcp.Sleeps():
+		return ""
 	case !s.emptying():
 		return hyperv1.ConfigOperatorReconciliationSucceeded
 	case s.cloud != nil:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 )
 
 // access holds all facts that decide how clients reach a control plane:
@@ -20,6 +21,8 @@ import (
 // While the access mode changes, the control plane is published as in PublicAndPrivate until no machine uses the path that
 // the new mode does not have. Konnectivity has one Route for each path that nodes use.
 //
+// While the control plane sleeps, it may have no load balancers; see package target.
+//
 // * if konnectivity is published by a Route and the management cluster does not serve Routes. With LB, the Route must also
 // have a host name: without one, konnectivity is another port of the load balancer of kube-apiserver, and has no public
 // Route. Konnectivity has its own load balancer or node port if it is published by one.
@@ -35,6 +38,8 @@ type access struct {
 	publicRouter bool
 	// tunnelsByAPI is true if nodes with a public path reach konnectivity through the load balancer of the API server.
 	tunnelsByAPI bool
+	// dropped is true if there are no load balancers, because the control plane sleeps.
+	dropped bool
 	// tunnels are the paths of konnectivity, Public or Private. The first is the path of new nodes.
 	tunnels  []hyperv1.AWSEndpointAccessType
 	services map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy
@@ -42,7 +47,7 @@ type access struct {
 
 // accessOf returns the access of a control plane. servesRoutes is true if the management cluster has its own router.
 func accessOf(hcp *hyperv1.HostedControlPlane, servesRoutes bool) access {
-	a := access{public: true, services: map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy{}}
+	a := access{public: true, dropped: target.DropsLoadBalancers(hcp), services: map[hyperv1.ServiceType]hyperv1.ServicePublishingStrategy{}}
 	if hcp.Spec.Platform.Type == hyperv1.AWSPlatform {
 		served := hcp.ServedAccess()
 		a.public, a.private = served != hyperv1.Private, served.Has(hyperv1.Private)

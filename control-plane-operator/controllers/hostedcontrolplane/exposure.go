@@ -52,7 +52,7 @@ func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
 // still offers. AWS does not delete such a load balancer, and a cloud controller retries late after an error. The Service
 // is deleted after its AWSEndpointService. That deletion triggers a reconcile.
 func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Object, error) {
-	if s.access.private {
+	if s.access.private && !s.access.dropped {
 		return nil, nil
 	}
 	list := &hyperv1.AWSEndpointServiceList{}
@@ -60,7 +60,7 @@ func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Objec
 		return nil, fmt.Errorf("listing AWSEndpointServices: %w", err)
 	}
 	before := s.access
-	before.private = true
+	before.private, before.dropped = true, false
 	var offered []client.Object
 	for _, svc := range desiredServices(s.hcp, before, r.LoadBalancers) {
 		if slices.ContainsFunc(list.Items, func(es hyperv1.AWSEndpointService) bool { return es.Name == svc.GetName() }) {

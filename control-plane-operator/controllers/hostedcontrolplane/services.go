@@ -39,6 +39,9 @@ func desiredByAccess(hcp *hyperv1.HostedControlPlane, a access) []client.Object 
 		byItself(a, a.services[hyperv1.Konnectivity],
 			clusterIP(hcp, names.KonnectivityServer, names.KubeAPIServer, konnectivityPort, intstr.FromInt32(konnectivityPort))),
 	}
+	if a.dropped {
+		return out
+	}
 	if a.private && !a.apiRoute {
 		out = append(out, internal(a, service(hcp, names.KubeAPIServerPrivate, names.KubeAPIServer, apiPort, intstr.FromString("client"))))
 	}
@@ -75,17 +78,17 @@ func apiServer(hcp *hyperv1.HostedControlPlane, a access) *corev1.Service {
 	return svc
 }
 
-// byItself publishes the Service as the user has chosen. A Service that the router serves, or without publishing,
-// is not changed.
+// byItself publishes the Service as the user has chosen. A Service that the router serves, without publishing, or whose load
+// balancer is dropped, is not changed.
 func byItself(a access, how hyperv1.ServicePublishingStrategy, svc *corev1.Service) *corev1.Service {
-	switch how.Type {
-	case hyperv1.LoadBalancer:
+	switch {
+	case how.Type == hyperv1.LoadBalancer && !a.dropped:
 		balanced(a, svc)
 		if how.Hostname() != "" {
 			svc.Annotations[hyperv1.ExternalDNSHostnameAnnotation] = how.Hostname()
 			svc.Annotations[hyperv1.CurrentExternalDNSHostnameAnnotation] = how.Hostname()
 		}
-	case hyperv1.NodePort:
+	case how.Type == hyperv1.NodePort:
 		svc.Spec.Type = corev1.ServiceTypeNodePort
 		svc.Spec.Ports[0].NodePort = how.NodePort.Port
 	}

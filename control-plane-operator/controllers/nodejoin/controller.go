@@ -64,6 +64,9 @@ func New(opts Options) *Controller {
 			if paused {
 				return nil, reconcile.Skip(remaining)
 			}
+			if hcp.Sleeps() {
+				return nil, reconcile.Skip(0) // no machine can join
+			}
 			return &scope{hcp: hcp}, nil
 		},
 		Phase: func(s *scope) []reconcile.Step[*scope] {

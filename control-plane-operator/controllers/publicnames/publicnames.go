@@ -36,6 +36,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -113,7 +114,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 }
 
 func (r *Reconciler) scope(ctx context.Context, hcp *hyperv1.HostedControlPlane, _ *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
-	if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() {
+	if hcp.Unreadable() != "" || !hcp.DeletionTimestamp.IsZero() || target.DropsLoadBalancers(hcp) {
 		return nil, reconcile.Skip(0)
 	}
 	services, routes := &corev1.ServiceList{}, &routev1.RouteList{}

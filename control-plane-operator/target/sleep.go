@@ -1,0 +1,46 @@
+package target
+
+import (
+	"k8s.io/utils/ptr"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// LoadBalancersKept returns why the load balancers of a sleeping control plane stay, or "" if they are deleted. The address of the API server
+// must be the same after the sleep, because nodes and kubeconfigs have it.
+func LoadBalancersKept(hcp *hyperv1.HostedControlPlane) string {
+	api := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer)
+	public := hcp.Spec.Platform.Type != hyperv1.AWSPlatform || hcp.ServedAccess() != hyperv1.Private
+	switch {
+	case hcp.Annotations[hyperv1.SleepLoadBalancersAnnotation] != hyperv1.SleepDelete:
+		return "annotation " + hyperv1.SleepLoadBalancersAnnotation + " is not " + hyperv1.SleepDelete
+	case public && api.Type == hyperv1.LoadBalancer && api.Hostname() == "":
+		return "the API server has no host name, and another load balancer would have another address"
+	}
+	return ""
+}
+
+// DropsLoadBalancers reports whether the control plane has no load balancers and endpoints now, because it sleeps.
+func DropsLoadBalancers(hcp *hyperv1.HostedControlPlane) bool {
+	return hcp.Sleeps() && LoadBalancersKept(hcp) == ""
+}
+
+// stop removes the pods of a component while the control plane sleeps. etcd has its members until the last API server has ended, so that no
+// write is lost. A router that answers clients needs one pod.
+func (p *ControlPlane) stop(c component.Traits, w *component.Workload) {
+	switch {
+	case c.Name == names.Etcd && p.Serving:
+	case c.Name == names.Router && p.Answers():
+		*w.Replicas = ptr.To[int32](1)
+	default:
+		*w.Replicas = ptr.To[int32](0)
+	}
+}
+
+// Answers reports whether the router answers clients of the API server while the control plane sleeps: it serves the API server,
+// and clients reach the router.
+func (p *ControlPlane) Answers() bool {
+	return p.HCP.Sleeps() && LoadBalancersKept(p.HCP) != "" && hyperv1.PublishingOf(p.HCP.Spec.Services, hyperv1.APIServer).Type == hyperv1.Route
+}

@@ -304,17 +304,17 @@ func (r *Reconciler) deletionOf(s *scope) *teardown.Cluster {
 	return s.deletion
 }
 
-// noLaterThan is the end of a pause, or the time at which a control-plane-operator that
-// does not start has to be reported. Resync is for unwatched objects: the user's
-// Secrets, the OIDC documents.
+// noLaterThan is the end of a pause, the time at which a control-plane-operator that does not start has to be reported, or the
+// next event of the sleep schedule. Resync is for unwatched objects: the user's Secrets, the OIDC documents.
 func noLaterThan(s *scope) time.Duration {
-	switch {
-	case !s.paused || s.pauseLeft == 0:
-		return s.health.CheckAfter
-	case s.health.CheckAfter == 0:
-		return s.pauseLeft
+	next := s.sleep.Remaining
+	if s.paused {
+		next = s.pauseLeft
 	}
-	return min(s.pauseLeft, s.health.CheckAfter)
+	if next == 0 || s.health.CheckAfter > 0 && s.health.CheckAfter < next {
+		return s.health.CheckAfter
+	}
+	return next
 }
 
 // summarize evaluates the conditions; the engine has already set the steps' conditions.
@@ -338,6 +338,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		Paused: s.paused, InvalidPause: s.invalidPause(), OperatorProblem: s.health.Problem,
 		Releases: s.releases, PreviousVersion: previous,
 		SpecApplied: s.specApplied, Tolerated: s.tolerated, ImageOverrides: r.AllowOperatorImageOverride,
+		Sleep: s.sleep, Machines: s.machines,
 		NodesExpected: slices.ContainsFunc(s.pools, asksForNodes), Backups: s.backups,
 	}
 	if last := clusterconditions.LastBackup(s.backups, clusterconditions.Stored); last != nil {

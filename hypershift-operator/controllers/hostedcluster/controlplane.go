@@ -84,6 +84,9 @@ func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlan
 	if s.autoscales() {
 		hcp.Annotations[hyperv1.ClusterAutoscalerAnnotation] = "true"
 	}
+	if phase := s.sleep.Phase; phase != hyperv1.SleepPhaseAwake {
+		hcp.Annotations[hyperv1.SleepPhaseAnnotation] = string(phase)
+	}
 	if removed {
 		hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] = "true"
 	}

@@ -74,7 +74,9 @@ func (r *Reconciler) ensureWorkers(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return r.capi.EnsureControllers(ctx, r.target(s, images), s.namespace.UID)
+	target := r.target(s, images)
+	target.Stopped = s.hcp.Sleeps() && s.sleep.Phase == hyperv1.SleepPhaseAsleep && !s.deletesMachines()
+	return r.capi.EnsureControllers(ctx, target, s.namespace.UID)
 }
 
 // autoscales reports whether the cluster needs the cluster autoscaler: a node pool has autoScaling, and the user has not

@@ -68,7 +68,7 @@ func (e *managementCluster) able(ctx context.Context, cluster *clusterv1.Cluster
 			return false, client.IgnoreNotFound(err)
 		}
 	}
-	return !ptr.Deref(cluster.Spec.Paused, false), nil
+	return !ptr.Deref(cluster.Spec.Paused, false) && !e.stopped(ctx), nil
 }
 
 func (e *managementCluster) machinesOf(ctx context.Context, np *hyperv1.NodePool, able bool) error {
@@ -80,6 +80,15 @@ func (e *managementCluster) machinesOf(ctx context.Context, np *hyperv1.NodePool
 	switch {
 	case err != nil:
 		return err
+	case np.DeletionTimestamp.IsZero() && e.sleepPhase(ctx) == hyperv1.SleepPhaseRemovingMachines:
+		if gone || !able || e.stuck {
+			return nil
+		}
+		err := errors.Join(client.IgnoreNotFound(c.Delete(ctx, machine)), client.IgnoreNotFound(c.Delete(ctx, instance)))
+		for _, obj := range []client.Object{machine, instance} {
+			err = errors.Join(err, client.IgnoreNotFound(c.Get(ctx, key, obj)))
+		}
+		return errors.Join(err, e.release(ctx, instance, infrav1.MachineFinalizer), e.release(ctx, machine, clusterv1.MachineFinalizer))
 	case np.DeletionTimestamp.IsZero() && gone && able && e.home(ctx):
 		made := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
 		machine.ObjectMeta, instance.ObjectMeta = made, made

@@ -19,6 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterrelease"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/operatorhealth"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sleep"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/teardown"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/userobjects"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/index"
@@ -51,6 +52,10 @@ type scope struct {
 	// paused is whether the user wants no change, for pauseLeft if that is not 0.
 	paused    bool
 	pauseLeft time.Duration
+
+	// sleep is whether the cluster sleeps, and machines names the machines of node pools; it is read for a cluster that may sleep.
+	sleep    sleep.State
+	machines []string
 
 	// memoryFactor is the memory limit of containers as a multiple of their
 	// request, 0 for none.
@@ -96,10 +101,17 @@ func (s *scope) aws() *hyperv1.AWSPlatformSpec {
 	return s.hc.Spec.Platform.AWS
 }
 
-// machinesPaused reports whether Cluster API must not change machines. A pause does
-// not stop the deletion of a cluster or of a node pool.
+// machinesPaused reports whether Cluster API must not change machines. Without an API server, the nodes of all machines seem to
+// be broken. A pause does not stop the deletion of a cluster or of a node pool.
 func (s *scope) machinesPaused() bool {
-	return s.paused && !s.deleting() && !slices.ContainsFunc(s.pools, func(np hyperv1.NodePool) bool { return !np.DeletionTimestamp.IsZero() })
+	phase := s.sleep.Phase
+	stopped := phase == hyperv1.SleepPhaseAsleep || phase == hyperv1.SleepPhaseWaking && len(s.machines) > 0
+	return (s.paused || stopped) && !s.deletesMachines()
+}
+
+// deletesMachines reports whether the cluster or one of its node pools is being deleted, for which Cluster API has to run.
+func (s *scope) deletesMachines() bool {
+	return s.deleting() || slices.ContainsFunc(s.pools, func(np hyperv1.NodePool) bool { return !np.DeletionTimestamp.IsZero() })
 }
 
 // machinesCluster returns the facts that package clusterapi needs.
@@ -150,6 +162,9 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 		s.hcp = hcp
 	}
 	if err := r.gatherMachines(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := r.gatherSleep(ctx, s); err != nil {
 		return nil, err
 	}
 	operator := &appsv1.Deployment{}

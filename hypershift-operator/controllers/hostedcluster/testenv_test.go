@@ -263,7 +263,11 @@ func (e *managementCluster) controlPlaneOperator(ctx context.Context) error {
 			})
 		case e.silent:
 		case hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == "true":
-			err = e.deleteCreated(ctx, hcp)
+			err = errors.Join(e.reportAwake(ctx, hcp), e.deleteCreated(ctx, hcp))
+		case hcp.Sleeps():
+			err = e.reportAsleep(ctx, hcp)
+		case meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.HostedClusterAsleep) != nil:
+			err = e.reportAwake(ctx, hcp)
 		default:
 			err = e.reportHealthy(ctx, hcp, &endpoints.Items[0])
 		}

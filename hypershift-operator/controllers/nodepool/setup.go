@@ -97,10 +97,11 @@ func actedUpon(annotations map[string]string) map[string]string {
 	return out
 }
 
-// controlPlaneChanged passes changes of the spec, and of the reported causes for machines that do not join.
+// controlPlaneChanged passes changes of the spec, of the phase of its sleep, and of the reported causes for machines that do not join.
 var controlPlaneChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	previous, current := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
-	return previous.Generation != current.Generation || !reflect.DeepEqual(previous.Status.MachinesWithoutNode, current.Status.MachinesWithoutNode)
+	return previous.Generation != current.Generation || previous.SleepPhase() != current.SleepPhase() ||
+		!reflect.DeepEqual(previous.Status.MachinesWithoutNode, current.Status.MachinesWithoutNode)
 }}
 
 // ofAnnotation maps an object that was created for a pool to the pool.

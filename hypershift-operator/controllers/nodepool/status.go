@@ -101,6 +101,8 @@ func autoscaling(s *scope) (status metav1.ConditionStatus, reason, message strin
 			fmt.Sprintf("HostedCluster %s has annotation %s, so that %s: remove the annotation, or set spec.replicas", s.HostedCluster.Name, hyperv1.DisableClusterAutoscalerAnnotation, kept)
 	case s.paused:
 		return metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops the cluster autoscaler too"
+	case s.HostedControlPlane.Sleeps():
+		return metav1.ConditionFalse, hyperv1.AsleepReason, sleepDetail(s)
 	case s.Autoscaler != nil && isAvailable(s.Autoscaler):
 		return metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("the cluster autoscaler keeps %d to %d nodes", least, most)
 	case s.Autoscaler == nil && s.control != nil && s.control.Components[names.ClusterAutoscaler] == "":
@@ -123,6 +125,8 @@ func (b conditionBuilder) repair(s *scope, report reconcile.Report) {
 		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolAutoRepairOffReason, "spec.management.autoRepair is false: unhealthy machines are not replaced")
 	case s.paused:
 		b.Set(condition, metav1.ConditionFalse, hyperv1.ReconciliationPausedReason, "spec.pausedUntil stops repairs too")
+	case s.HostedControlPlane.Sleeps():
+		b.Set(condition, metav1.ConditionFalse, hyperv1.AsleepReason, sleepDetail(s))
 	case restricted(s.MachineHealthCheck) != "":
 		b.Set(condition, metav1.ConditionFalse, hyperv1.NodePoolRemediationRestrictedReason, restricted(s.MachineHealthCheck))
 	case s.repair.Backoff(s.NodePool.Status.Repair) != "":
@@ -186,6 +190,10 @@ func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 			return
 		}
 	}
+	if s.HostedControlPlane.Sleeps() {
+		no(hyperv1.AsleepReason, sleepDetail(s))
+		return
+	}
 	available, desired := machinestate.Available(s.Pool), machines.Replicas(s.Pool)
 	if available >= desired {
 		b.Set(hyperv1.NodePoolReadyCondition, metav1.ConditionTrue, hyperv1.NodePoolAsExpectedReason, fmt.Sprintf("%d nodes are available", available))
@@ -202,6 +210,14 @@ func (b conditionBuilder) ready(s *scope, report reconcile.Report) {
 		}
 	}
 	no(hyperv1.NodePoolWaitingForMachinesReason, fmt.Sprintf("%d of %d nodes are available", available, desired))
+}
+
+// sleepDetail returns what happens to the machines of a sleeping cluster.
+func sleepDetail(s *scope) string {
+	if len(s.Machines) == 0 {
+		return "the HostedCluster sleeps: machines are created when it wakes"
+	}
+	return fmt.Sprintf("the HostedCluster sleeps: %d machines are kept, and not repaired", len(s.Machines))
 }
 
 // reconciling reports that nodes are being updated, also while enough of them are available for the pool to be ready.

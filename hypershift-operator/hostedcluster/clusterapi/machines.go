@@ -33,6 +33,17 @@ func (m Manager) Machines(ctx context.Context, plane controlplane.Namespace) ([]
 	return remaining, err
 }
 
+// RunningMachines names the Machines of a cluster, and provider's parts without one: each may be an instance.
+func (m Manager) RunningMachines(ctx context.Context, plane controlplane.Namespace) ([]string, error) {
+	var machines []string
+	err := m.each(ctx, plane, []client.ObjectList{&clusterv1.MachineList{}, &infrav1.AWSMachineList{}}, func(obj client.Object) error {
+		machines = append(machines, obj.GetName())
+		return nil
+	})
+	slices.Sort(machines)
+	return slices.Compact(machines), err
+}
+
 // DeleteMachines deletes the machines of node pools that no longer exist.
 func (m Manager) DeleteMachines(ctx context.Context, plane controlplane.Namespace) error {
 	return m.each(ctx, plane, []client.ObjectList{&clusterv1.MachineDeploymentList{}}, func(obj client.Object) error {

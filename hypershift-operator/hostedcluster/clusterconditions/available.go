@@ -53,6 +53,8 @@ func available(f *Facts) metav1.Condition {
 	switch missing := f.firstMissing(); {
 	case f.deleting():
 		return f.is(metav1.ConditionFalse, hyperv1.DeletingReason, f.deletionMessage())
+	case f.sleeps():
+		return f.notAwake()
 	case missing == nil:
 		return f.is(metav1.ConditionTrue, hyperv1.AsExpectedReason, reconcile.AllIsWell)
 	case f.isStale(missing.Type) && missing.Status == metav1.ConditionTrue && f.wasAvailable():
@@ -90,6 +92,8 @@ func progressing(f *Facts) metav1.Condition {
 	}
 	missing := f.firstMissing()
 	switch {
+	case f.sleeps() && (missing == nil || !isBlocking(missing)):
+		return f.notAwake()
 	case missing == nil:
 		return f.rollout(f.accessChange(f.is(metav1.ConditionFalse, hyperv1.AsExpectedReason, reconcile.AllIsWell)))
 	case isBlocking(missing):

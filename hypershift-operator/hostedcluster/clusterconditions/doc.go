@@ -4,6 +4,7 @@
 //	Facts                    all inputs, and the conditions of single facts    facts.go
 //	Available, Progressing   a summary of the others                           available.go
 //	Ready, Stalled           the same for generic tools                        ready.go
+//	Asleep                   what a sleeping cluster costs                     asleep.go
 //	mirrored conditions      those of the HostedControlPlane                   mirrored.go
 //	Healthy                  the statuses in a cluster in which all is well    healthy.go
 //

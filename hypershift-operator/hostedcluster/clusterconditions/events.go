@@ -29,6 +29,8 @@ func availabilityChange(f *Facts) *events.Change {
 	switch c := f.condition(hyperv1.HostedClusterAvailable); {
 	case c.Status == metav1.ConditionTrue && !f.wasAvailable():
 		return &events.Change{Type: corev1.EventTypeNormal, Reason: "Available", Message: c.Message}
+	case c.Status == metav1.ConditionFalse && f.wasAvailable() && c.Reason == hyperv1.AsleepReason:
+		return &events.Change{Type: corev1.EventTypeNormal, Reason: "Asleep", Message: c.Message}
 	case c.Status == metav1.ConditionFalse && f.wasAvailable():
 		return &events.Change{Type: corev1.EventTypeWarning, Reason: "NotAvailable", Message: c.Message}
 	}

@@ -13,6 +13,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterrelease"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sleep"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/validation"
@@ -43,6 +44,9 @@ type Facts struct {
 	SpecApplied bool
 	// Tolerated are configuration errors that do not block, because the last valid configuration stays in use.
 	Tolerated field.ErrorList
+	// Sleep is whether the cluster sleeps, and Machines names the machines of node pools.
+	Sleep    sleep.State
+	Machines []string
 	// NodesExpected is whether NodePools request nodes.
 	NodesExpected bool
 	// ImageOverrides is whether users may choose the image of the
@@ -81,6 +85,7 @@ func init() {
 		hyperv1.NetworkPoliciesEnforced:         networkPoliciesEnforced,
 		hyperv1.EtcdBackupSucceeded:             backupSucceeded,
 		hyperv1.HostedClusterDestroyed:          destroyed,
+		hyperv1.HostedClusterAsleep:             asleep,
 		hyperv1.HostedClusterAvailable:          available,
 		hyperv1.HostedClusterProgressing:        progressing,
 		hyperv1.HostedClusterReady:              ready,

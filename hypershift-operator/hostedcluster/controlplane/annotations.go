@@ -22,6 +22,7 @@ var propagated = []string{
 	hyperv1.TargetNodeLabelsAnnotation,
 	hyperv1.LoadBalancerSubnetsAnnotation,
 	hyperv1.CleanupCloudResourcesAnnotation,
+	hyperv1.SleepLoadBalancersAnnotation,
 	hyperv1.DisablePKIReconciliationAnnotation,
 	hyperv1.RotateCertificatesAnnotation,
 	hyperv1.CertificateValidityAnnotation,

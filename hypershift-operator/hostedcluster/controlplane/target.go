@@ -55,6 +55,8 @@ type Target struct {
 	SkipLoadBalancerChecks bool
 	// LoadBalancers configures the Services of type LoadBalancer of control planes.
 	LoadBalancers loadbalancers.Settings
+	// Stopped is true for programs without pods, because the hosted cluster sleeps.
+	Stopped bool
 	// ResyncPeriod is how often the control-plane-operator compares AWS with the desired state; 0 for its default.
 	ResyncPeriod time.Duration
 }
@@ -108,6 +110,9 @@ func (t *Target) Complete(c component.Traits, w *component.Workload, _ []client.
 	maps.Copy(podLabels, labels)
 	podLabels[names.ManagementAccessLabel] = "true"
 	*w.Replicas = ptr.To[int32](1)
+	if t.Stopped {
+		*w.Replicas = ptr.To[int32](0)
+	}
 	*w.Selector = &metav1.LabelSelector{MatchLabels: labels}
 	w.Template.ObjectMeta = metav1.ObjectMeta{Labels: podLabels, Annotations: t.Pods.Annotations}
 	if d, ok := w.Object.(*appsv1.Deployment); ok {

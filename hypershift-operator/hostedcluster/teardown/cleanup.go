@@ -36,7 +36,7 @@ func (m *Manager) cleanUpWithNodes(ctx context.Context, c *Cluster) error {
 // remaining resources are reported. It does not wait for resources that no controller deletes.
 func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	hc, hcp := c.HostedCluster, c.ControlPlane
-	if hcp == nil || !hcp.DeletionTimestamp.IsZero() || hcp.Spec.Platform.Type != hyperv1.AWSPlatform || !hcp.Status.Initialized {
+	if !mayHaveCloudResources(hcp) {
 		return nil
 	}
 	remove := annotationTrue
@@ -77,6 +77,11 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	}
 	return reconcile.Unverified(hyperv1.CloudResourcesRemainingReason, "%s", message).About(hyperv1.CloudResourcesDestroyed).
 		With(reconcile.Wait(deletionInterval, hyperv1.CloudResourcesRemainingReason, "%s", message))
+}
+
+// mayHaveCloudResources reports whether the hosted cluster may have cloud resources, and can still be asked to remove them.
+func mayHaveCloudResources(hcp *hyperv1.HostedControlPlane) bool {
+	return hcp != nil && hcp.DeletionTimestamp.IsZero() && hcp.Spec.Platform.Type == hyperv1.AWSPlatform && hcp.Status.Initialized
 }
 
 // keepsCloudResources reports whether the user wants to keep them. The HostedControlPlane keeps the annotation of

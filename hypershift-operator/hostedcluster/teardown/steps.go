@@ -46,6 +46,7 @@ const deletionInterval = 30 * time.Second
 func (m *Manager) Steps() []reconcile.Step[*Cluster] {
 	return []reconcile.Step[*Cluster]{
 		{Name: "requirements of the control-plane-operator", Run: m.retainOperator},
+		{Name: "end of the sleep", Run: m.wake},
 		{Name: "last backup", Run: m.awaitLastBackup},
 		{Name: "cloud resources whose controllers run on nodes", Run: m.cleanUpWithNodes},
 		{Name: "node pools", Run: m.deleteNodePools},

@@ -114,7 +114,7 @@ func (a Applier) scale(ctx context.Context, s *Spec) error {
 		current = s.MachineDeployment.Spec.Replicas
 		metadata["resourceVersion"] = s.MachineDeployment.ResourceVersion
 	}
-	desired := DesiredReplicas(s.NodePool, current)
+	desired := desiredReplicas(s.Pool, current)
 	if current != nil && *current == desired {
 		return nil
 	}

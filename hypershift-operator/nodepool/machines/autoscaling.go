@@ -25,6 +25,20 @@ func DesiredReplicas(np *hyperv1.NodePool, current *int32) int32 {
 	return min(max(ptr.Deref(current, least), least), scaling.Max)
 }
 
+// desiredReplicas returns the replicas of the MachineDeployment, which has none before machines of a cluster that falls asleep are
+// deleted. Until the cluster wakes, they stay as they are: nothing drains nodes without an API server. A cluster that is deleted
+// wakes for its cloud resources only.
+func desiredReplicas(p *objects.Pool, current *int32) int32 {
+	deleted := p.HostedCluster != nil && !p.HostedCluster.DeletionTimestamp.IsZero()
+	switch phase := p.HostedControlPlane.SleepPhase(); {
+	case phase == hyperv1.SleepPhaseRemovingMachines:
+		return 0
+	case phase == hyperv1.SleepPhaseAsleep, phase == hyperv1.SleepPhaseWaking && deleted:
+		return ptr.Deref(current, 0)
+	}
+	return DesiredReplicas(p.NodePool, current)
+}
+
 // Replicas returns how many machines the pool shall have now.
 func Replicas(p *objects.Pool) int32 {
 	if p.MachineDeployment != nil && p.MachineDeployment.Spec.Replicas != nil {
@@ -40,7 +54,7 @@ const capacityPrefix = "capacity.cluster-autoscaler.kubernetes.io/"
 // autoscalerAnnotations enable autoscaling of the pool. The autoscaler ignores a group without them.
 func autoscalerAnnotations(s *Spec) map[string]string {
 	scaling := s.NodePool.Spec.AutoScaling
-	if scaling == nil {
+	if scaling == nil || s.HostedControlPlane.SleepPhase() == hyperv1.SleepPhaseRemovingMachines {
 		return nil
 	}
 	out := map[string]string{

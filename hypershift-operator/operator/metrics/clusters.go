@@ -30,6 +30,9 @@ var clusterGauges = []gauge[*hyperv1.HostedCluster]{
 	{describe("hypershift_cluster_available",
 		"1 if the HostedCluster is Available, 0 if it is not, or if that is unknown.",
 		clusterLabels...), available},
+	{describe("hypershift_cluster_asleep",
+		"1 while the HostedCluster sleeps. Absent otherwise.",
+		clusterLabels...), asleep},
 	{describe("hypershift_cluster_available_change_timestamp_seconds",
 		"When the status of Available last changed. Absent before its first report.",
 		clusterLabels...), availableSince},
@@ -102,6 +105,12 @@ func completed(hc *hyperv1.HostedCluster) (last configv1.UpdateHistory, ok bool)
 
 func available(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {
 	return flag(meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable)), true
+}
+
+// asleep includes a cluster that loses its last pods.
+func asleep(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {
+	available := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.HostedClusterAvailable)
+	return 1, meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAsleep) || available != nil && available.Reason == hyperv1.AsleepReason
 }
 
 func availableSince(hc *hyperv1.HostedCluster, _ time.Time) (float64, bool) {

@@ -32,6 +32,7 @@ func everything(t *testing.T) *fakeCache {
 		cluster("upgrading", released(partial("1.36.3", ago(time.Minute)), completed("1.35.4"))),
 		cluster("going", deleted(ago(time.Minute)), says(hyperv1.CloudResourcesDestroyed, metav1.ConditionFalse, ago(0))),
 		cluster("available", says(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, ago(time.Minute))),
+		cluster("asleep", sleeps),
 		cluster("proxied", says(hyperv1.ValidProxyConfiguration, metav1.ConditionTrue, ago(0)), func(hc *hyperv1.HostedCluster) {
 			hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy.example.test"}}
 			hc.Spec.Configuration.Proxy.TrustedCA.Name = "proxy-ca"

@@ -11,7 +11,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterconditions"
 )
 
-const failureHelp = " by the conditions that are wrong: not_X where X is False and should be True, X where it is True and should be False. Unknown is not counted."
+const failureHelp = " by the conditions that are wrong: not_X where X is False and should be True, X where it is True and should be False. Unknown is not counted, nor is what a sleeping cluster cannot have."
 
 var (
 	clusterFailures = describe("hypershift_hostedclusters_failure_conditions", "HostedClusters,"+failureHelp, "platform", "condition")
@@ -57,6 +57,7 @@ var healthyPools = map[string]metav1.ConditionStatus{
 type statement struct {
 	condition string
 	status    metav1.ConditionStatus
+	reason    string
 	since     time.Time
 }
 
@@ -64,7 +65,7 @@ func conditionsOf(list []metav1.Condition) iter.Seq[statement] {
 	return func(yield func(statement) bool) {
 		for i := range list {
 			c := &list[i]
-			if !yield(statement{c.Type, c.Status, c.LastTransitionTime.Time}) {
+			if !yield(statement{c.Type, c.Status, c.Reason, c.LastTransitionTime.Time}) {
 				return
 			}
 		}
@@ -75,7 +76,7 @@ func poolConditionsOf(list []hyperv1.NodePoolCondition) iter.Seq[statement] {
 	return func(yield func(statement) bool) {
 		for i := range list {
 			c := &list[i]
-			if !yield(statement{c.Type, metav1.ConditionStatus(c.Status), c.LastTransitionTime.Time}) {
+			if !yield(statement{c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.LastTransitionTime.Time}) {
 				return
 			}
 		}
@@ -97,7 +98,7 @@ func (f failures) count(platform hyperv1.PlatformType, healthy map[string]metav1
 	}
 	for s := range statements {
 		good, judged := healthy[s.condition]
-		if judged && s.status != good && s.status != metav1.ConditionUnknown {
+		if judged && s.status != good && s.status != metav1.ConditionUnknown && s.reason != hyperv1.AsleepReason {
 			n[failure(s.condition, good)]++
 		}
 	}

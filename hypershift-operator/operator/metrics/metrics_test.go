@@ -54,9 +54,10 @@ func TestACluster(t *testing.T) {
 			hc:   cluster("demo"),
 			want: map[string]any{up: 0.0, since: nil, waiting: quarter, rolling: quarter, upgrading: nil, deleting: nil, cleaning: nil, proxied: 0.0, proxyCA: nil, creds: 2.0},
 		},
+		"one that sleeps": {hc: cluster("demo", sleeps), want: map[string]any{up: 0.0, asleepMetric: 1.0}},
 		"one that is available has not rolled everything out yet": {
 			hc:   cluster("demo", available, released(partial("1.36.3", ago(time.Minute)))),
-			want: map[string]any{up: 1.0, since: minuteAgo, waiting: nil, rolling: quarter, upgrading: nil},
+			want: map[string]any{up: 1.0, asleepMetric: nil, since: minuteAgo, waiting: nil, rolling: quarter, upgrading: nil},
 		},
 		"one whose release has been rolled out is new no more, also when it is not available": {
 			hc:   cluster("demo", notAvailable, released(completed("1.36.3"))),
@@ -229,15 +230,30 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
+const asleepMetric = "hypershift_cluster_asleep"
+
+// sleeps is the state of a cluster that sleeps.
+func sleeps(hc *hyperv1.HostedCluster) {
+	hc.Status.Conditions = []metav1.Condition{
+		{Type: hyperv1.HostedClusterAsleep, Status: metav1.ConditionTrue, Reason: hyperv1.AsleepReason},
+		{Type: hyperv1.HostedClusterAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.AsleepReason},
+		{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.AsleepReason},
+	}
+}
+
 func TestWhatIsWrongIsCounted(t *testing.T) {
 	cache := newFakeCache(t)
 	cache.clusters = append(cache.clusters,
 		cluster("well", says(hyperv1.HostedClusterAvailable, metav1.ConditionTrue, ago(0)), says(hyperv1.HostedClusterDegraded, metav1.ConditionFalse, ago(0))),
 		cluster("down", says(hyperv1.HostedClusterAvailable, metav1.ConditionFalse, ago(0)), says(hyperv1.HostedClusterDegraded, metav1.ConditionTrue, ago(0))),
+		cluster("asleep", sleeps),
 		cluster("dark", says(hyperv1.HostedClusterAvailable, metav1.ConditionUnknown, ago(0)), says(hyperv1.HostedClusterDegraded, metav1.ConditionUnknown, ago(0))),
 	)
 	cache.pools = append(cache.pools,
 		pool("small", "well", poolSays(hyperv1.NodePoolReadyCondition, corev1.ConditionFalse, ago(0)), poolSays(hyperv1.NodePoolUpdatingVersionCondition, corev1.ConditionTrue, ago(0))),
+		pool("asleep", "asleep", func(np *hyperv1.NodePool) {
+			np.Status.Conditions = []hyperv1.NodePoolCondition{{Type: hyperv1.NodePoolReadyCondition, Status: corev1.ConditionFalse, Reason: hyperv1.AsleepReason}}
+		}),
 		pool("fixed", "well", poolSays(hyperv1.NodePoolAutoscalingEnabledCondition, corev1.ConditionFalse, ago(0))),
 	)
 	cache.lead()

@@ -48,6 +48,11 @@ func hostedControlPlaneLives(ctx context.Context, l *labBench) ([]report.Row, er
 			return nil, err
 		}
 		single.add(one)
+		woken, err := l.wake(ctx)
+		if err != nil {
+			return nil, err
+		}
+		single.wake = append(single.wake, woken)
 		manifests, err := l.liveManifests(ctx, 1)
 		if err != nil {
 			return nil, err
@@ -78,6 +83,8 @@ func hostedControlPlaneLivesRows(single *labLives) []report.Row {
 			report.Within("writes of the operators to the management cluster until then", 60, "", single.writes...).Earlier("124").
 				With(kamaji("63 to 71")).WithDetail("%s", single.last).
 				WhatWasTried("statuses are written every two seconds if no program waits for them (decision 0065), and the certificates of one program share a Secret (decision 0075)."),
+			report.Within("asleep → /readyz for its user", 30, "s", single.wake...).
+				WhatWasTried("all components start at once, as in a new cluster (decision 0088)."),
 			report.Within("deletion: until the last pod is gone", 4, "s", single.podsGone...).Earlier("3.5 s").With(kamaji("2 to 4 s, or 33 s")).
 				WhatWasTried("pods are deleted without a grace period, all at once. kube-apiserver ends last."),
 			report.Within("deletion: until everything is gone", 8, "s", single.gone...).Earlier("20 s").

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -63,6 +64,8 @@ type labLife struct {
 type labLives struct {
 	ready, rolledOut, writes, podsGone, gone []float64
 	last                                     tally // writes
+	// wake is the time from a sleeping control plane to /readyz.
+	wake []float64
 	// manifests and processes are the times of the floors.
 	manifests, processes []float64
 }
@@ -157,6 +160,48 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 	}
 	fmt.Fprintf(os.Stderr, "%d at once: %+v\n", n, l)
 	return l, nil
+}
+
+// wake creates a cluster, lets it sleep, and returns the seconds from its annotation until /readyz answers its user.
+func (b *labBench) wake(ctx context.Context) (seconds float64, err error) {
+	prepared, err := b.prepare(ctx, hyperv1.SingleReplica)
+	if err != nil {
+		return 0, err
+	}
+	if err := prepared.apply(); err != nil {
+		return 0, err
+	}
+	annotate := func(value string) error {
+		hc := &hyperv1.HostedCluster{}
+		hc.Namespace, hc.Name = prepared.key.Namespace, prepared.key.Name
+		return b.management.Patch(ctx, hc, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+hyperv1.SleepAnnotation+`":"`+value+`"}}}`)))
+	}
+	for _, until := range []func() error{
+		func() error {
+			return untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return b.rolledOut(ctx, prepared.key), nil })
+		},
+		func() error { return annotate("true") },
+		func() error {
+			return untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
+				hc := &hyperv1.HostedCluster{}
+				err := b.management.Get(ctx, prepared.key, hc)
+				return err == nil && meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAsleep), nil
+			})
+		},
+	} {
+		if err := until(); err != nil {
+			return 0, fmt.Errorf("%s: %w", prepared.key, err)
+		}
+	}
+	began := time.Now()
+	if err := annotate("false"); err != nil {
+		return 0, err
+	}
+	if err := b.awaitAPIServer(ctx, prepared.key); err != nil {
+		return 0, err
+	}
+	seconds = time.Since(began).Seconds()
+	return seconds, b.end(ctx, []client.ObjectKey{prepared.key}, &labLife{})
 }
 
 // end deletes the clusters and waits.

@@ -52,7 +52,7 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 		"hosted control planes, one after the other": hostedControlPlaneLivesRows(func() *labLives {
 			l := &labLives{}
 			l.add(labLife{})
-			l.manifests, l.processes = []float64{1}, []float64{1}
+			l.manifests, l.processes, l.wake = []float64{1}, []float64{1}, []float64{1}
 			return l
 		}()),
 		"etcd and kube-apiserver as processes": bareProcessesRows([]float64{1}),

@@ -14,6 +14,7 @@
 //	nodes_test.go       nodes from stock images, with Ignition and with cloud-init; an upgrade; faults that prevent a join
 //	nodepools_test.go   node pools are scaled, changed, upgraded, repaired and deleted; their controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
+//	sleep_test.go       a cluster sleeps and wakes, with and without its machines, and is deleted asleep
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster
 //	reference_test.go   manifests of HyperShift's command line
 //	commandline_test.go the command line creates and deletes a cluster, and is killed meanwhile

@@ -44,6 +44,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestPublishing", Minutes: 4},
 	{Name: "TestReferenceManifests", Minutes: 8},
 	{Name: "TestSameRange", Minutes: 3},
+	{Name: "TestSleep", Minutes: 8},
 	{Name: "TestSnapshots", Minutes: 4},
 	{Name: "TestTenant", Minutes: 4},
 	{Name: "TestUpgrade", Minutes: 3},

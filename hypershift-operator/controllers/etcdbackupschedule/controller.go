@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -297,6 +298,9 @@ func (r *Reconciler) ensureBackup(ctx context.Context, s *scope, c *cluster) err
 		return nil
 	case left > 0:
 		s.wakeIn(left)
+	case meta.IsStatusConditionTrue(c.Status.Conditions, hyperv1.HostedClusterAsleep):
+		// etcd has no pods, and its data does not change: the backup is made when the cluster is awake.
+		s.wakeIn(grace)
 	default:
 		s.missed = append(s.missed, client.ObjectKeyFromObject(c).String())
 	}

@@ -49,7 +49,7 @@ func schedule(change ...func(*hyperv1.EtcdBackupSchedule)) *hyperv1.EtcdBackupSc
 func newFleet(t testing.TB, change ...func(*hyperv1.EtcdBackupSchedule)) *fleet {
 	e := &fleet{Env: testenv.New(t, testenv.WithStart(start), testenv.WithSchemas("config/crd"),
 		testenv.For(schedule(change...), &hyperv1.EtcdBackupScheduleList{}),
-		testenv.WithKinds(&hyperv1.HCPEtcdBackupList{}, &hyperv1.HostedClusterList{}), testenv.WithStatus(&hyperv1.HCPEtcdBackup{}),
+		testenv.WithKinds(&hyperv1.HCPEtcdBackupList{}, &hyperv1.HostedClusterList{}), testenv.WithStatus(&hyperv1.HCPEtcdBackup{}, &hyperv1.HostedCluster{}),
 	)}
 	e.Start, e.Others = e.startController, e.backups
 	e.cluster("clusters", "demo")
@@ -171,6 +171,21 @@ func TestMissedTimes(t *testing.T) {
 	e.at("4 03:30")
 	e.ExpectConditionText(hyperv1.BackupsOnSchedule, "True AsExpected: All is well")
 	e.ExpectRequeue(30*time.Minute - 2*e.Tick)
+}
+
+// A backup of a sleeping cluster waits until etcd has pods.
+func TestASleepingClusterIsNotMissed(t *testing.T) {
+	e := newFleet(t)
+	e.idle = true
+	hc := &hyperv1.HostedCluster{}
+	e.Must(e.Admin().Get(t.Context(), client.ObjectKey{Namespace: "clusters", Name: "demo"}, hc))
+	hc.Status.Conditions = []metav1.Condition{{
+		Type: hyperv1.HostedClusterAsleep, Status: metav1.ConditionTrue, Reason: hyperv1.AsleepReason, LastTransitionTime: metav1.NewTime(start),
+	}}
+	e.Must(e.Admin().Status().Update(t.Context(), hc))
+	e.at("3 05:00")
+	e.expect("clusters-demo/nightly-202601030300")
+	e.ExpectConditionText(hyperv1.BackupsOnSchedule, "True AsExpected: All is well")
 }
 
 // 200 clusters do not begin in one minute.

@@ -3,12 +3,13 @@
 package applyconfiguration
 
 import (
-	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/applyconfiguration/hypershift/v1beta1"
-	internal "github.com/hosted-control-planes/hypershift/api/applyconfiguration/internal"
-	v1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
+
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/applyconfiguration/hypershift/v1beta1"
+	internal "github.com/hosted-control-planes/hypershift/api/applyconfiguration/internal"
+	v1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // ForKind returns an apply configuration type for the given GroupVersionKind, or nil if no
@@ -112,6 +113,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.EtcdBackupScheduleSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EtcdBackupScheduleStatus"):
 		return &hypershiftv1beta1.EtcdBackupScheduleStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdRestore"):
+		return &hypershiftv1beta1.EtcdRestoreApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdRestoreBackup"):
+		return &hypershiftv1beta1.EtcdRestoreBackupApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdRestoreObject"):
+		return &hypershiftv1beta1.EtcdRestoreObjectApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdRestoreSpec"):
+		return &hypershiftv1beta1.EtcdRestoreSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("EtcdRestoreStatus"):
+		return &hypershiftv1beta1.EtcdRestoreStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EtcdSchedulingSpec"):
 		return &hypershiftv1beta1.EtcdSchedulingSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("EtcdSnapshot"):

@@ -52,6 +52,9 @@ func (c Cluster) Members() []string {
 	return members
 }
 
+// Claim returns the name of the volume claim of a member.
+func Claim(member string) string { return "data-" + member }
+
 // PeerURL returns the URL of a member for the other members.
 func (c Cluster) PeerURL(member string) string { return c.url(member, PeerPort) }
 

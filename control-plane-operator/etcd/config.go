@@ -1,6 +1,10 @@
 package etcd
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
+)
 
 // Where the files of a member are.
 const (
@@ -12,6 +16,10 @@ const (
 	// checksum is in ChecksumFile.
 	SnapshotFile = "/var/lib/snapshot/snapshot.db"
 	ChecksumFile = SnapshotFile + ".sha256"
+	// RequestFile is the request to restore a backup, in a mounted Secret, and RestoreFile its copy for the containers that follow,
+	// without the URL.
+	RequestFile = "/etc/etcd/restore/" + etcdbackup.RestoreKey
+	RestoreFile = "/var/lib/snapshot/" + etcdbackup.RestoreKey
 )
 
 // NoMajorityToJoin is a part of the message of a member without data in a cluster that has been up before.

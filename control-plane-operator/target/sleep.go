@@ -13,7 +13,9 @@ import (
 func LoadBalancersKept(hcp *hyperv1.HostedControlPlane) string {
 	api := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer)
 	public := hcp.Spec.Platform.Type != hyperv1.AWSPlatform || hcp.ServedAccess() != hyperv1.Private
-	switch {
+	switch wanted := hcp.Annotations[hyperv1.EtcdRestoreAnnotation]; {
+	case wanted != "" && wanted != hcp.Status.EtcdRestore:
+		return "etcd is being restored"
 	case hcp.Annotations[hyperv1.SleepLoadBalancersAnnotation] != hyperv1.SleepDelete:
 		return "annotation " + hyperv1.SleepLoadBalancersAnnotation + " is not " + hyperv1.SleepDelete
 	case public && api.Type == hyperv1.LoadBalancer && api.Hostname() == "":

@@ -1,6 +1,7 @@
-// Package etcdbackup defines what the pod of a backup and the hypershift-operator tell each other.
+// Package etcdbackup defines what the pod of a backup and the hypershift-operator tell each other, and what the members of a restored etcd read.
 //
 //	hypershift-operator ─► Secret: Uploads ─► pod: take ─► verify ─► upload ─► termination message: Facts ─► hypershift-operator
+//	hypershift-operator ─► Secret: Restore ─► members: fetch ─► restore ─► member
 package etcdbackup
 
 import (

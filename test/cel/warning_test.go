@@ -28,6 +28,7 @@ func TestKindsHaveNoWarning(t *testing.T) {
 	for _, base := range []string{
 		"hcpetcdbackup",
 		"etcdbackupschedule",
+		"etcdrestore",
 		"certificatesigningrequestapproval",
 		"certificaterevocationrequest",
 		"breakglassapproval",

@@ -186,6 +186,9 @@ const (
 	// SleepPhaseAnnotation, on a HostedControlPlane, is RemovingMachines, Asleep or Waking. It is absent while the cluster is
 	// awake.
 	SleepPhaseAnnotation = "hypershift.openshift.io/sleep-phase"
+	// EtcdRestoreAnnotation, on a HostedControlPlane, is the UID of the EtcdRestore whose backup etcd is to begin with. The
+	// control-plane-operator records it in status.etcdRestore when the control plane has no pods.
+	EtcdRestoreAnnotation = "hypershift.openshift.io/etcd-restore-uid"
 	// HostedClusterDeletedAnnotation is "true" on a HostedControlPlane whose HostedCluster is being deleted. Nothing new may be
 	// created, and the hosted cluster's cloud resources are removed if CleanupCloudResourcesAnnotation is "true" there. The
 	// HostedControlPlane is deleted when its API server is no longer needed.

@@ -33,6 +33,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&NodeBootstrapTemplate{}, &NodeBootstrapTemplateList{},
 		&HCPEtcdBackup{}, &HCPEtcdBackupList{},
 		&EtcdBackupSchedule{}, &EtcdBackupScheduleList{},
+		&EtcdRestore{}, &EtcdRestoreList{},
 		&CertificateSigningRequestApproval{}, &CertificateSigningRequestApprovalList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

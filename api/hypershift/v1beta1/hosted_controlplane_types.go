@@ -212,6 +212,10 @@ type HostedControlPlaneStatus struct {
 	// AutoNode counts the nodes that were created on demand.
 	// +optional
 	AutoNode *AutoNodeStatus `json:"autoNode,omitempty"`
+	// EtcdRestore is the UID of the EtcdRestore whose backup etcd begins with, or has begun with.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	EtcdRestore string `json:"etcdRestore,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`

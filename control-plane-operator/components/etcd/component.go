@@ -10,16 +10,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
+	"github.com/hosted-control-planes/hypershift/internal/etcdvolume"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
-// Keys of ConfigMap etcd-config: the configuration that all members share, the configuration of a single member, and
-// whether the cluster has been up.
+// Keys of ConfigMap etcd-config: the configuration that all members share, the configuration of a single member, whether
+// the cluster has been up, and the restore of a backup that it began with.
 const (
-	configMap  = "etcd-config"
+	ConfigMap  = "etcd-config"
 	commonFile = "etcd.yaml"
 	memberFile = "member.yaml"
 	formedKey  = "formed"
+	restoreKey = "restore"
 )
 
 //go:embed assets
@@ -41,7 +44,8 @@ var Component = component.Component[*target.ControlPlane]{
 		"Secret/etcd-server-tls/tls.crt", "Secret/etcd-server-tls/tls.key",
 		"Secret/etcd-peer-tls/tls.crt", "Secret/etcd-peer-tls/tls.key",
 		"Secret/etcd-client-tls",
-		"ConfigMap/" + configMap + "/" + formedKey, "ConfigMap/" + configMap + "/" + memberFile,
+		"ConfigMap/" + ConfigMap + "/" + formedKey, "ConfigMap/" + ConfigMap + "/" + restoreKey, "ConfigMap/" + ConfigMap + "/" + memberFile,
+		"Secret/" + etcdbackup.RestoreSecret, // the URL is signed again and again
 	},
 	Explain: explain,
 }
@@ -64,7 +68,7 @@ func adaptClientService(env *target.ControlPlane, svc *corev1.Service) error {
 // adaptConfig adds the quota of the database, whether the cluster has been up and, for a member without an init
 // container, the complete configuration.
 func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
-	text := cm.Data[commonFile] + "quota-backend-bytes: " + strconv.FormatInt(quota(volumeSize(env.HCP)), 10) + "\n"
+	text := cm.Data[commonFile] + "quota-backend-bytes: " + strconv.FormatInt(etcdvolume.Quota(etcdvolume.Size(&env.HCP.Spec.Etcd)), 10) + "\n"
 	cluster := etcd.Of(env.HCP)
 	if cluster.Size == 1 {
 		// By default etcd keeps the last 5,000 writes in memory for members that have to catch up.
@@ -74,6 +78,9 @@ func adaptConfig(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	}
 	cm.Data[commonFile] = text
 	cm.Data[formedKey] = strconv.FormatBool(formed(env))
+	if id := env.HCP.Status.EtcdRestore; id != "" {
+		cm.Data[restoreKey] = id
+	}
 	if !needsMemberContainer(env) {
 		cm.Data[memberFile] = cluster.MemberConfig(text, cluster.Members()[0], cluster.Initial(), stateOf(env))
 	}

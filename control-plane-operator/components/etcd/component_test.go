@@ -35,6 +35,11 @@ func TestGolden(t *testing.T) {
 			restoring(env)
 			targettest.Trusting(env)
 		}},
+		targettest.Case{Name: "restore-in-place-single", Adapt: restoringInPlace},
+		targettest.Case{Name: "restore-in-place-highly-available", Adapt: func(env *target.ControlPlane) {
+			targettest.HighlyAvailable.Adapt(env)
+			restoringInPlace(env)
+		}},
 	)
 }
 
@@ -59,8 +64,49 @@ func TestSnapshotIsUsedForTheFirstStartOnly(t *testing.T) {
 		t.Fatal("a member that begins with a snapshot has nothing that puts it in place")
 	}
 	up(env)
-	if url := snapshotURL(env); url != "" {
-		t.Errorf("a cluster that has been up would be set back to %s", url)
+	if restores(env) {
+		t.Error("a cluster that has been up would be set back to its first snapshot")
+	}
+}
+
+// restoringInPlace is a cluster that was up, and stopped to begin with a backup.
+func restoringInPlace(env *target.ControlPlane) {
+	down(env)
+	env.HCP.Status.EtcdRestore = "restore-2"
+	env.ConfigMaps[ConfigMap] = &corev1.ConfigMap{Data: map[string]string{formedKey: "true", restoreKey: "restore-1"}}
+}
+
+// The order of a restore in place, as the ConfigMap records it.
+func TestFormedOfARestoreInPlace(t *testing.T) {
+	env := targettest.Env()
+	restoringInPlace(env)
+	env.HCP.Annotations = map[string]string{hyperv1.SleepPhaseAnnotation: string(hyperv1.SleepPhaseAsleep)}
+	data := func() map[string]string {
+		cm := &corev1.ConfigMap{Data: map[string]string{}}
+		if err := adaptConfig(env, cm); err != nil {
+			t.Fatal(err)
+		}
+		env.ConfigMaps[ConfigMap] = cm
+		return cm.Data
+	}
+	for _, step := range []struct {
+		name   string
+		do     func()
+		formed string
+	}{
+		{"the restore is recorded", func() {}, "false"},
+		{"the report of etcd is older than the stop", func() { env.Available = []string{names.Etcd} }, "false"},
+		{"the control plane starts", func() { env.HCP.Annotations, env.Available = nil, nil }, "false"},
+		{"etcd is available", func() { env.Available = []string{names.Etcd} }, "true"},
+		{"etcd is lost later", func() { env.Available = nil }, "true"},
+	} {
+		step.do()
+		if got := data(); got[formedKey] != step.formed || got[restoreKey] != "restore-2" {
+			t.Errorf("%s: %v", step.name, got)
+		}
+		if restores(env) != (step.formed == "false") {
+			t.Errorf("%s: restores: %t", step.name, restores(env))
+		}
 	}
 }
 
@@ -102,7 +148,7 @@ func TestFormedRecordsTheFirstStart(t *testing.T) {
 			env := targettest.Env()
 			c.is(env)
 			if c.says != "" {
-				env.ConfigMaps[configMap] = &corev1.ConfigMap{Data: map[string]string{formedKey: c.says}}
+				env.ConfigMaps[ConfigMap] = &corev1.ConfigMap{Data: map[string]string{formedKey: c.says}}
 			}
 			if got := formed(env); got != c.want {
 				t.Errorf("got %t", got)
@@ -127,35 +173,5 @@ func TestUnmanagedEtcdHasNoComponent(t *testing.T) {
 	env.HCP.Spec.Etcd.ManagementType = hyperv1.Unmanaged
 	if Component.Wanted(env) {
 		t.Error("there is a second etcd")
-	}
-}
-
-func TestQuota(t *testing.T) {
-	for name, c := range map[string]struct {
-		size string
-		want int64
-	}{
-		"the default volume":                 {"8Gi", 3759 * mib},
-		"a small volume":                     {"1Gi", 283 * mib},
-		"a size that is no whole MiB":        {"1G", 248 * mib},
-		"a size in the exponential form":     {"10e9", 4411 * mib},
-		"one that does not hold its log":     {"256Mi", 51 * mib},
-		"one that holds more than it should": {"100Gi", 8192 * mib},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := quota(resource.MustParse(c.size)); got != c.want {
-				t.Errorf("got %d MiB, want %d", got/mib, c.want/mib)
-			}
-		})
-	}
-}
-
-// A lagging member holds two copies of its database for some time.
-func TestVolumeFitsTwoCopiesOfTheDatabase(t *testing.T) {
-	for _, size := range []string{"1Gi", "2Gi", "8Gi", "16Gi", "100Gi"} {
-		volume := resource.MustParse(size)
-		if left := volume.Value() - 2*quota(volume) - logSize; left < volume.Value()*3/100 {
-			t.Errorf("on a volume of %s the file system has %d MiB", size, left/mib)
-		}
 	}
 }

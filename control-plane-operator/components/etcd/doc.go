@@ -5,6 +5,9 @@
 //	                                ▲
 //	snapshot ─► fetch ─► restore ───┘   only until the cluster has been up once, and without data
 //
+// The snapshot is that of restoreSnapshotURL, or that of an EtcdRestore, whose ID is in status.etcdRestore of the HostedControlPlane. A
+// restore in place begins while the control plane has no pods: etcd is then no longer formed, and data of before counts as none.
+//
 // A single member takes the whole configuration from the ConfigMap. It has no init container unless it restores a snapshot, because the
 // start of the cluster waits for it. The ConfigMap also records that the cluster has been up, and members read it when they start. A change
 // of the pod template would restart them.

@@ -16,12 +16,16 @@ import (
 // formed returns whether the cluster has been up before, so that a member without data has lost it. The ConfigMap holds
 // the value, because members read it there. A user who gives up the lost data sets it to "false", and it stays "false"
 // until etcd is available again. The status of the component may be older than the value: EtcdAvailable was False when the user read that the
-// data is lost. Deleting the ConfigMap does not give up data.
+// data is lost. Deleting the ConfigMap does not give up data. A restore in place begins while the control plane has no pods, and gives up
+// the data, too.
 func formed(env *target.ControlPlane) bool {
 	i := env.HCP.Status.Initialization
 	once := i != nil && ptr.Deref(i.ControlPlaneInitialized, false)
-	if env.ConfigMapData(configMap, formedKey) == "false" {
-		return once && slices.Contains(env.Available, names.Etcd) && !meta.IsStatusConditionFalse(env.HCP.Status.Conditions, hyperv1.EtcdAvailable)
+	if env.ConfigMapData(ConfigMap, restoreKey) != env.HCP.Status.EtcdRestore {
+		return false
+	}
+	if env.ConfigMapData(ConfigMap, formedKey) == "false" {
+		return once && !env.HCP.Sleeps() && slices.Contains(env.Available, names.Etcd) && !meta.IsStatusConditionFalse(env.HCP.Status.Conditions, hyperv1.EtcdAvailable)
 	}
 	return once
 }
@@ -35,5 +39,5 @@ func explain(words string) (reason, message string) {
 		return "", ""
 	}
 	return hyperv1.EtcdDataMissingReason, "its volume is empty, and no other member has the data of the cluster: restore the volume or the other members; " +
-		`or, to give up the lost data and begin with the snapshot in spec.etcd or without data, set formed to "false" in ConfigMap ` + configMap
+		`or, to give up the lost data and begin with the snapshot in spec.etcd or without data, set formed to "false" in ConfigMap ` + ConfigMap
 }

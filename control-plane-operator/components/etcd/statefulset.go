@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"path"
 	"slices"
 	"strconv"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
+	"github.com/hosted-control-planes/hypershift/internal/etcdvolume"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -34,32 +37,26 @@ const reconnecting = 15
 // EndpointSlice and then kube-proxy, which writes changes at most once a second by default (minSyncPeriod), follow the label.
 const refusing = 5
 
-// snapshotURL returns the URL of the snapshot that the cluster begins with. It is empty if there is no snapshot or if
-// the cluster has been up.
-func snapshotURL(env *target.ControlPlane) string {
-	if !fromSnapshot(env) || formed(env) {
-		return ""
-	}
-	return string(env.HCP.Spec.Etcd.Managed.Storage.RestoreSnapshotURL[0])
-}
+// restores is true until a cluster that begins with a snapshot has been up.
+func restores(env *target.ControlPlane) bool { return fromSnapshot(env) && !formed(env) }
 
 // fromSnapshot is true for a cluster that begins with a snapshot, or has begun with one.
 func fromSnapshot(env *target.ControlPlane) bool {
 	m := env.HCP.Spec.Etcd.Managed
-	return m != nil && len(m.Storage.RestoreSnapshotURL) > 0
+	return m != nil && len(m.Storage.RestoreSnapshotURL) > 0 || env.HCP.Status.EtcdRestore != ""
 }
 
 // needsMemberContainer returns whether a member has to decide how it starts.
 func needsMemberContainer(env *target.ControlPlane) bool {
-	return etcd.Of(env.HCP).Size > 1 || snapshotURL(env) != ""
+	return etcd.Of(env.HCP).Size > 1 || restores(env)
 }
 
 func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 	cluster := etcd.Of(env.HCP)
 	s.Spec.Replicas = ptr.To(int32(cluster.Size)) //nolint:gosec // 1 or 3 members
 	claim := &s.Spec.VolumeClaimTemplates[0].Spec
-	claim.StorageClassName = volume(env.HCP).StorageClassName
-	claim.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: volumeSize(env.HCP)}
+	claim.StorageClassName = etcdvolume.Settings(&env.HCP.Spec.Etcd).StorageClassName
+	claim.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: etcdvolume.Size(&env.HCP.Spec.Etcd)}
 
 	pod := &s.Spec.Template.Spec
 	if cluster.Size == 1 {
@@ -70,8 +67,8 @@ func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 	if m := env.HCP.Spec.Etcd.Managed; m != nil && m.Scheduling != nil {
 		schedule(pod, *m.Scheduling)
 	}
-	if url := snapshotURL(env); url != "" {
-		restoreFrom(pod, url, cluster, largestSnapshot(volumeSize(env.HCP)))
+	if restores(env) {
+		restoreFrom(pod, env.HCP, cluster)
 		target.TrustUser(env, pod)
 	} else {
 		drop(pod, fetch, restore)
@@ -107,9 +104,15 @@ func schedule(pod *corev1.PodSpec, on hyperv1.EtcdSchedulingSpec) {
 
 // restoreFrom makes every member unpack the same snapshot as a member of the same cluster. Otherwise each would be a
 // cluster of one.
-func restoreFrom(pod *corev1.PodSpec, url string, cluster etcd.Cluster, largest int64) {
+func restoreFrom(pod *corev1.PodSpec, hcp *hyperv1.HostedControlPlane, cluster etcd.Cluster) {
+	largest := etcdvolume.LargestSnapshot(etcdvolume.Size(&hcp.Spec.Etcd))
 	f := component.Container(pod, fetch)
-	f.Args = append(f.Args, "--url="+url, "--max-bytes="+strconv.FormatInt(largest, 10))
+	f.Args = append(f.Args, "--max-bytes="+strconv.FormatInt(largest, 10))
+	if hcp.Status.EtcdRestore != "" {
+		readRequest(pod)
+	} else {
+		f.Args = append(f.Args, "--url="+string(hcp.Spec.Etcd.Managed.Storage.RestoreSnapshotURL[0]))
+	}
 	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "snapshot" })
 	pod.Volumes[i].EmptyDir.SizeLimit = resource.NewQuantity(largest+unpackerSize, resource.BinarySI)
 	r := component.Container(pod, restore)
@@ -117,6 +120,21 @@ func restoreFrom(pod *corev1.PodSpec, url string, cluster etcd.Cluster, largest 
 		"--initial-cluster="+cluster.Initial(),
 		"--initial-advertise-peer-urls="+cluster.PeerURL("$(POD_NAME)"),
 	)
+}
+
+// readRequest makes the containers read the restore of a backup from its Secret, which the pods wait for.
+func readRequest(pod *corev1.PodSpec) {
+	const volume = "request"
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: etcdbackup.RestoreSecret}}})
+	f := component.Container(pod, fetch)
+	f.Args = append(f.Args, "--request="+etcd.RequestFile, "--name=$(POD_NAME)")
+	f.Env = append(f.Env, corev1.EnvVar{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}})
+	f.VolumeMounts = append(f.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: path.Dir(etcd.RequestFile), ReadOnly: true})
+	r := component.Container(pod, restore)
+	r.Args = slices.Insert(r.Args, 0, "--restore-file="+etcd.RestoreFile)
+	m := component.Container(pod, member)
+	m.Args = append(m.Args, "--restore-file="+etcd.RestoreFile)
+	m.VolumeMounts = append(m.VolumeMounts, corev1.VolumeMount{Name: "snapshot", MountPath: path.Dir(etcd.RestoreFile), ReadOnly: true})
 }
 
 func drop(pod *corev1.PodSpec, containers ...string) {

@@ -76,6 +76,7 @@ func (r *Reconciler) controller() *Controller {
 		),
 		{Name: "certificates", Run: r.ensureCertificates},
 		{Name: "gather", Run: r.gather},
+		{Name: "restore of etcd", Run: r.recordRestore},
 		{Name: "kubelet verification", Run: r.resolveKubeletVerification},
 		{Name: "encryption", Run: r.awaitEncryption},
 		{Name: "components", Run: r.ensureComponents},

@@ -25,6 +25,7 @@ type statusPart struct {
 	VersionStatus       *versions                          `json:"versionStatus,omitempty"`
 	ControlPlaneVersion *hyperv1.ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
 	KubeletVerification hyperv1.KubeletVerification        `json:"kubeletVerification,omitempty"`
+	EtcdRestore         string                             `json:"etcdRestore,omitempty"`
 	// Deprecated fields, for clients that use them.
 	ReleaseImage                   string       `json:"releaseImage,omitempty"`
 	LastReleaseImageTransitionTime *metav1.Time `json:"lastReleaseImageTransitionTime,omitempty"`
@@ -37,7 +38,7 @@ type versions struct {
 }
 
 func fields(hcp *hyperv1.HostedControlPlane) any {
-	part := statusPart{ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification}
+	part := statusPart{ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification, EtcdRestore: hcp.Status.EtcdRestore}
 	if v := hcp.Status.VersionStatus; v != nil {
 		part.VersionStatus = &versions{Desired: v.Desired, History: v.History, ObservedGeneration: v.ObservedGeneration}
 		part.ReleaseImage = v.Desired.Image

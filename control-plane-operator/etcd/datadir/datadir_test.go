@@ -29,6 +29,37 @@ func TestHasLog(t *testing.T) {
 	}
 }
 
+func TestHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		restore, marked string
+		want            bool
+	}{
+		"data, and no restore":            {"", "", true},
+		"data of a restore, and no other": {"", "a", true},
+		"data of this restore":            {"a", "a", true},
+		"data of an earlier restore":      {"a", "b", false},
+		"data from before all restores":   {"a", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			if got, err := Holds(dir, c.restore); got || err != nil {
+				t.Errorf("without data: %t, %v", got, err)
+			}
+			if err := put(dir, "0-0.wal"); err != nil {
+				t.Fatal(err)
+			}
+			if c.marked != "" {
+				if err := Mark(dir, c.marked); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := Holds(dir, c.restore); got != c.want || err != nil {
+				t.Errorf("got %t, %v", got, err)
+			}
+		})
+	}
+}
+
 // A file in place of a directory fails for every user. An I/O error of the disk leads to the same effect.
 func TestUnreadableDirectoryIsNotEmpty(t *testing.T) {
 	dir := t.TempDir()

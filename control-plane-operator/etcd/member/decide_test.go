@@ -251,7 +251,7 @@ func TestReplacedMemberDoesNotUseTheSnapshot(t *testing.T) {
 	write(t, filepath.Join(m.Disk.Restored, "member", "wal", "0-0.wal"), "restored")
 	m.meets(c)
 	m.config(t)
-	if found, err := m.Disk.HasData(); found || err != nil {
+	if found, err := m.Disk.HasData(""); found || err != nil {
 		t.Error("it has the data of the snapshot, and the others have gone on")
 	}
 }
@@ -270,7 +270,7 @@ func TestFailedJoinKeepsTheRestoredData(t *testing.T) {
 		t.Fatalf("it cannot begin: %v", err) // config would try again for ever
 	}
 	wantLine(t, m.config(t), "initial-cluster-state: new")
-	if found, err := m.Disk.HasData(); !found || err != nil {
+	if found, err := m.Disk.HasData(""); !found || err != nil {
 		t.Errorf("it begins with nothing among members that begin with a snapshot: %v", err)
 	}
 }

@@ -24,8 +24,16 @@ var Volume = Disk{
 	CommonFile: "/etc/etcd/common/etcd.yaml", StateFile: "/etc/etcd/common/formed", ConfigFile: "/etc/etcd/config/member.yaml",
 }
 
-// HasData is true when etcd has started its log.
-func (d Disk) HasData() (bool, error) { return datadir.HasLog(d.Data) }
+// HasData is true when etcd has started its log, after the restore if there is one.
+func (d Disk) HasData(restore string) (bool, error) { return datadir.Holds(d.Data, restore) }
+
+// RemoveData removes data from before the restore.
+func (d Disk) RemoveData() error {
+	if err := datadir.Remove(d.Data); err != nil {
+		return fmt.Errorf("removing the data from before the restore: %w", err)
+	}
+	return nil
+}
 
 // Formed returns whether the cluster has been up before.
 func (d Disk) Formed() (bool, error) {
@@ -36,12 +44,13 @@ func (d Disk) Formed() (bool, error) {
 	return strings.TrimSpace(string(text)) == "true", nil
 }
 
-// UseRestored moves the unpacked snapshot to the data directory. It returns false without a snapshot.
-func (d Disk) UseRestored() (bool, error) {
-	if found, err := datadir.HasLog(d.Restored); !found || err != nil {
+// UseRestored moves the unpacked snapshot to the data directory. It returns false without a snapshot of the restore, or without any if no
+// restore is given.
+func (d Disk) UseRestored(restore string) (bool, error) {
+	if found, err := datadir.Holds(d.Restored, restore); !found || err != nil {
 		return false, err
 	}
-	// A failed start may have left a directory without a log.
+	// A failed start may have left a directory without a log. A restore in place replaces older data.
 	if err := os.RemoveAll(d.Data); err != nil {
 		return false, fmt.Errorf("making room for the restored data: %w", err)
 	}

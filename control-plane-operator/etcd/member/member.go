@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 )
 
 // Command is the name of the subcommand.
@@ -58,6 +59,8 @@ type Member struct {
 	Disk    Disk
 	// FromSnapshot is true when the cluster begins with a snapshot.
 	FromSnapshot bool
+	// RestoreFile, if any, is the file of the restore that the cluster begins with. Older data does not count.
+	RestoreFile string
 	// Dial connects to a ready member, or fails with errNoReadyMember.
 	Dial  func(context.Context) (API, error)
 	Clock clock.Clock
@@ -73,6 +76,7 @@ func Parse(args []string) (*Member, error) {
 	fs.StringVar(&m.Cluster.Namespace, "namespace", "", "namespace of the control plane")
 	fs.IntVar(&m.Cluster.Size, "size", 0, "number of members")
 	fs.BoolVar(&m.FromSnapshot, "from-snapshot", false, "the cluster begins with a snapshot, and no member starts without data")
+	fs.StringVar(&m.RestoreFile, "restore-file", "", "file with the restore that the cluster begins with; older data does not count")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -135,13 +139,19 @@ func (m *Member) Run(ctx context.Context) error {
 func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	if found, err := m.Disk.HasData(); found || err != nil {
+	restore, err := etcdbackup.ReadRestore(m.RestoreFile)
+	if err != nil {
+		return "", "", err
+	}
+	if found, err := m.Disk.HasData(restore.ID); found || err != nil {
 		return m.initial(), etcd.NewCluster, err
 	}
 	api, err := m.Dial(ctx)
 	if err == nil {
 		defer api.Close()
-		initial, err = join(ctx, api, m.self(), m.peers)
+		if initial, err = join(ctx, api, m.self(), m.peers); err == nil && restore.ID != "" {
+			err = m.Disk.RemoveData()
+		}
 		return initial, etcd.ExistingCluster, err
 	}
 	if !errors.Is(err, errNoReadyMember) {
@@ -154,9 +164,12 @@ func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, 
 	if formed {
 		return "", "", fmt.Errorf("starting %s: %w: %w", m.Name, errDataLost, err)
 	}
-	restored, err := m.Disk.UseRestored()
+	restored, err := m.Disk.UseRestored(restore.ID)
 	if err == nil && m.FromSnapshot && !restored {
 		err = fmt.Errorf("starting %s: %w", m.Name, errNotRestored)
+		if restore.Member != "" {
+			err = fmt.Errorf("starting %s: it waits for %s, which has the data: %w", m.Name, restore.Member, errNoReadyMember)
+		}
 	}
 	return m.initial(), etcd.NewCluster, err
 }

@@ -6,6 +6,9 @@
 //	                                    ▲
 //	      #sha256=… of the URL, or else the content of <url>.sha256
 //
+// The URL is an argument, or in the Restore of a backup. Data counts then only if it is of the same restore. Older data stays on the
+// volume until the snapshot is unpacked.
+//
 // The URL is read only when there is no data, because a presigned URL may have expired.
 //
 // Without a published checksum the snapshot is used unchecked. etcdutl verifies the checksum that etcd appends to each
@@ -36,6 +39,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/datadir"
+	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 )
 
 // Command is the name of the subcommand.
@@ -43,8 +47,12 @@ const Command = "etcd-restore"
 
 // Fetcher downloads a snapshot.
 type Fetcher struct {
-	// URL of the snapshot, https or s3, with #sha256=… if there is a known checksum.
-	URL string
+	// URL of the snapshot, https or s3, with #sha256=… if there is a known checksum. Request, if any, is the file of a Restore with the
+	// URL, and RestoreFile the copy for the containers that follow.
+	URL                  string
+	Request, RestoreFile string
+	// Name is the member that the program runs for.
+	Name string
 	// File is the path of the downloaded snapshot, and ChecksumFile the path of its checksum.
 	File, ChecksumFile string
 	// Data is etcd's data directory, and Restored the directory of an unpacked snapshot.
@@ -59,20 +67,22 @@ type Fetcher struct {
 
 // Parse reads the arguments after the name of the subcommand.
 func Parse(args []string) (*Fetcher, error) {
-	f := &Fetcher{File: etcd.SnapshotFile, ChecksumFile: etcd.ChecksumFile, Data: etcd.DataDir, Restored: etcd.RestoredDir, Clock: clock.RealClock{}, Client: &http.Client{Transport: &http.Transport{
+	f := &Fetcher{File: etcd.SnapshotFile, ChecksumFile: etcd.ChecksumFile, RestoreFile: etcd.RestoreFile, Data: etcd.DataDir, Restored: etcd.RestoredDir, Clock: clock.RealClock{}, Client: &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 30 * time.Second,
 	}}}
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
 	fs.StringVar(&f.URL, "url", "", "URL of the snapshot: https://… or s3://bucket/key, with #sha256=… to check it")
+	fs.StringVar(&f.Request, "request", "", "file with the restore of a backup, instead of the URL")
+	fs.StringVar(&f.Name, "name", "", "name of the member")
 	fs.Int64Var(&f.MaxBytes, "max-bytes", 0, "largest size of the snapshot")
 	fs.StringVar(&f.Unpacker, "unpacker", "/usr/bin/sidecar", "program that unpacks the snapshot, which is copied to its directory")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
-	if f.URL == "" || f.MaxBytes <= 0 {
-		return nil, errors.New("--url and --max-bytes are needed")
+	if (f.URL == "") == (f.Request == "") || f.MaxBytes <= 0 {
+		return nil, errors.New("--max-bytes and either --url or --request are needed")
 	}
 	return f, nil
 }
@@ -82,13 +92,23 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	if err := f.copyUnpacker(); err != nil {
 		return err
 	}
+	request, err := f.request()
+	if err != nil {
+		return err
+	}
 	for _, dir := range []string{f.Data, f.Restored} {
-		if found, err := datadir.HasLog(dir); found || err != nil {
+		if found, err := datadir.Holds(dir, request.ID); found || err != nil {
 			logr.FromContextOrDiscard(ctx).Info("The snapshot is not fetched", "found", dir)
 			return err
 		}
 	}
+	if request.Member != "" {
+		return f.takeOwn(ctx, request.Member)
+	}
 	src, err := parse(f.URL)
+	if f.Request != "" {
+		src, err = parseSigned(request.URL)
+	}
 	if err != nil {
 		return err
 	}
@@ -105,10 +125,51 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	if want != "" && want != got {
 		return fmt.Errorf("the snapshot at %s has the SHA-256 checksum %s, but %s is expected: it is not used", src, got, want)
 	}
-	if err := errors.Join(os.Rename(part, f.File), os.WriteFile(f.ChecksumFile, []byte(got), 0o644)); err != nil { //nolint:gosec // the next container reads it, and may run as another user
+	logr.FromContextOrDiscard(ctx).Info("Fetched the snapshot", "from", src.String(), "sha256", got, "expected", want != "")
+	return f.keep(part, got)
+}
+
+// request reads the restore of a backup, and copies it for the containers that follow. Without one it is empty.
+func (f *Fetcher) request() (etcdbackup.Restore, error) {
+	request, err := etcdbackup.ReadRestore(f.Request)
+	if err != nil || f.Request == "" {
+		return request, err
+	}
+	rest := request
+	rest.URL = ""                                                             // it grants access to the snapshot
+	if err := os.WriteFile(f.RestoreFile, rest.Encode(), 0o644); err != nil { //nolint:gosec // the next container reads it, and may run as another user
+		return request, fmt.Errorf("copying the restore: %w", err)
+	}
+	return request, nil
+}
+
+// takeOwn takes the database of the member, which does not run, as the snapshot. Other members join it, and have none.
+func (f *Fetcher) takeOwn(ctx context.Context, member string) error {
+	log := logr.FromContextOrDiscard(ctx)
+	if member != f.Name {
+		log.Info("There is no snapshot: the members join another one", "member", member)
+		return nil
+	}
+	in, err := os.Open(filepath.Join(f.Data, "member", "snap", "db"))
+	if err != nil {
+		return fmt.Errorf("reading the data of %s: %w", member, err)
+	}
+	defer in.Close()
+	part := f.File + ".part"
+	defer os.Remove(part)
+	got, err := f.write(in, part, fmt.Errorf("the database of %s has more than %d MiB", member, f.MaxBytes>>20))
+	if err != nil {
+		return fmt.Errorf("copying the data of %s: %w", member, err)
+	}
+	log.Info("Took the data of the member", "member", member, "sha256", got)
+	return f.keep(part, got)
+}
+
+// keep gives a complete snapshot its name.
+func (f *Fetcher) keep(part, checksum string) error {
+	if err := errors.Join(os.Rename(part, f.File), os.WriteFile(f.ChecksumFile, []byte(checksum), 0o644)); err != nil { //nolint:gosec // the next container reads it, and may run as another user
 		return fmt.Errorf("putting the snapshot in place: %w", err)
 	}
-	logr.FromContextOrDiscard(ctx).Info("Fetched the snapshot", "from", src.String(), "sha256", got, "expected", want != "")
 	return nil
 }
 
@@ -137,15 +198,23 @@ func (f *Fetcher) download(ctx context.Context, src source, file string) (checks
 	if size > f.MaxBytes {
 		return "", tooLarge
 	}
+	if checksum, err = f.write(body, file, tooLarge); err != nil && !errors.Is(err, tooLarge) {
+		err = fmt.Errorf("fetching the snapshot from %s: %w", src, err)
+	}
+	return checksum, err
+}
+
+// write copies a snapshot to a file, and returns its checksum.
+func (f *Fetcher) write(from io.Reader, file string, tooLarge error) (checksum string, err error) {
 	out, err := os.Create(file)
 	if err != nil {
 		return "", fmt.Errorf("writing the snapshot: %w", err)
 	}
 	defer out.Close()
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(body, f.MaxBytes+1))
+	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(from, f.MaxBytes+1))
 	if err != nil {
-		return "", fmt.Errorf("fetching the snapshot from %s: %w", src, err)
+		return "", err
 	}
 	if n > f.MaxBytes {
 		return "", tooLarge

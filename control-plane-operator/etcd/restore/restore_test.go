@@ -19,6 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/datadir"
+	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 )
 
 const content = "a snapshot"
@@ -194,6 +197,42 @@ func TestExpiredURLDoesNotBlockAMemberWithData(t *testing.T) {
 				t.Errorf("the next container has no program: %v", err)
 			}
 		})
+	}
+}
+
+// A restore in place: older data does not count, and the containers that follow do not get the URL.
+func TestRequestOfARestore(t *testing.T) {
+	s := newShop(t)
+	dir := filepath.Dir(s.File)
+	s.Request, s.RestoreFile, s.URL = filepath.Join(t.TempDir(), "restore.json"), filepath.Join(dir, "restore.json"), ""
+	request := etcdbackup.Restore{ID: "b", URL: s.url + "?signature=x#sha256=" + checksum, Revisions: 17}
+	wal := filepath.Join(s.Data, "member", "wal")
+	err := errors.Join(os.WriteFile(s.Request, request.Encode(), 0o600), os.MkdirAll(wal, 0o700), os.WriteFile(filepath.Join(wal, "0-0.wal"), nil, 0o600), datadir.Mark(s.Data, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wantFetched()
+	if got, err := os.ReadFile(s.RestoreFile); string(got) != `{"id":"b","revisions":17}` {
+		t.Errorf("the next container reads %s, %v", got, err)
+	}
+	if err := errors.Join(os.Remove(s.File), os.Remove(s.ChecksumFile), datadir.Mark(s.Data, "b")); err != nil {
+		t.Fatal(err)
+	}
+	s.files["/demo.db"] = "forbidden"
+	if err := s.Run(t.Context()); err != nil {
+		t.Errorf("a member with the data of the restore: %v", err)
+	}
+	if err := os.WriteFile(s.Request, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.wantFault("the restore in restore.json has no ID")
+	for url, want := range map[string]string{
+		s.url: "the checksum in the signed URL is not a SHA-256 checksum", "file:///etc/passwd#sha256=" + checksum: "must begin with https:// or http://",
+	} {
+		if err := os.WriteFile(s.Request, etcdbackup.Restore{ID: "c", URL: url}.Encode(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.wantFault(want)
 	}
 }
 

@@ -17,6 +17,21 @@ type source struct {
 // String omits the query. It may have a signature that grants access to the snapshot.
 func (s source) String() string { return s.url.Scheme + "://" + s.url.Host + s.url.Path }
 
+// parseSigned reads the URL that the operator has signed. Its endpoint of S3 may have no TLS; the checksum protects the content.
+func parseSigned(text string) (source, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return source{}, errors.New("the signed URL is not a URL")
+	}
+	s := source{url: *u}
+	s.url.Fragment, s.url.RawFragment = "", ""
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return source{}, fmt.Errorf("the signed URL is %s: it must begin with https:// or http://", s)
+	}
+	s.checksum, err = checked(strings.TrimPrefix(u.Fragment, "sha256="), "the signed URL")
+	return s, err
+}
+
 func parse(text string) (source, error) {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -75,6 +75,28 @@ func TestDataIsNotReplaced(t *testing.T) {
 	}
 }
 
+// A restore in place: the older data stays until the member uses what is unpacked.
+func TestOlderDataDoesNotCount(t *testing.T) {
+	u := newUnpacker(t)
+	u.RestoreFile = filepath.Join(t.TempDir(), "restore.json")
+	put(t, u.RestoreFile, `{"id": "b", "revisions": 17}`)
+	u.Program[2] = strings.Replace(u.Program[2], `echo "$2"`, `echo "$3"`, 1)
+	for _, dir := range []string{u.Data, u.Restored} {
+		put(t, filepath.Join(dir, "member", "wal", "0-0.wal"), "data")
+		put(t, filepath.Join(dir, "member", "restore-id"), "a")
+	}
+	if got := u.log(t); got != "--bump-revision=17\n" {
+		t.Errorf("etcdutl runs with %s", got)
+	}
+	if got, err := os.ReadFile(filepath.Join(u.Data, "member", "wal", "0-0.wal")); string(got) != "data" {
+		t.Errorf("the older data is %q, %v", got, err)
+	}
+	put(t, filepath.Join(u.Restored, "member", "wal", "0-0.wal"), "restored")
+	if got := u.log(t); got != "restored" {
+		t.Errorf("it was unpacked again: %s", got)
+	}
+}
+
 func TestFailedUnpackingLeavesNoData(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*Unpacker)

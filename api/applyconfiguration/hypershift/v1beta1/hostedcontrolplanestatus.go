@@ -3,10 +3,11 @@
 package v1beta1
 
 import (
-	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applyconfigurationsmetav1 "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // HostedControlPlaneStatusApplyConfiguration represents a declarative configuration of the HostedControlPlaneStatus type for use
@@ -78,6 +79,8 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	NodeAccess *NodeAccessRecordApplyConfiguration `json:"nodeAccess,omitempty"`
 	// AutoNode counts the nodes that were created on demand.
 	AutoNode *AutoNodeStatusApplyConfiguration `json:"autoNode,omitempty"`
+	// EtcdRestore is the UID of the EtcdRestore whose backup etcd begins with, or has begun with.
+	EtcdRestore *string `json:"etcdRestore,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount *int32 `json:"nodeCount,omitempty"`
 	// MachinesWithoutNode describes machines whose instances have run for minutes and are not nodes yet. It has at most
@@ -284,6 +287,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithNodeAccess(value *NodeA
 // If called multiple times, the AutoNode field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithAutoNode(value *AutoNodeStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.AutoNode = value
+	return b
+}
+
+// WithEtcdRestore sets the EtcdRestore field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EtcdRestore field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithEtcdRestore(value string) *HostedControlPlaneStatusApplyConfiguration {
+	b.EtcdRestore = &value
 	return b
 }
 

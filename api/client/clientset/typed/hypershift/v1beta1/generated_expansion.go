@@ -10,6 +10,8 @@ type ControlPlaneComponentExpansion interface{}
 
 type EtcdBackupScheduleExpansion interface{}
 
+type EtcdRestoreExpansion interface{}
+
 type HCPEtcdBackupExpansion interface{}
 
 type HostedClusterExpansion interface{}

@@ -5,9 +5,10 @@ package v1beta1
 import (
 	http "net/http"
 
+	rest "k8s.io/client-go/rest"
+
 	scheme "github.com/hosted-control-planes/hypershift/api/client/clientset/scheme"
 	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	rest "k8s.io/client-go/rest"
 )
 
 type HypershiftV1beta1Interface interface {
@@ -16,6 +17,7 @@ type HypershiftV1beta1Interface interface {
 	CertificateSigningRequestApprovalsGetter
 	ControlPlaneComponentsGetter
 	EtcdBackupSchedulesGetter
+	EtcdRestoresGetter
 	HCPEtcdBackupsGetter
 	HostedClustersGetter
 	HostedControlPlanesGetter
@@ -43,6 +45,10 @@ func (c *HypershiftV1beta1Client) ControlPlaneComponents(namespace string) Contr
 
 func (c *HypershiftV1beta1Client) EtcdBackupSchedules(namespace string) EtcdBackupScheduleInterface {
 	return newEtcdBackupSchedules(c, namespace)
+}
+
+func (c *HypershiftV1beta1Client) EtcdRestores(namespace string) EtcdRestoreInterface {
+	return newEtcdRestores(c, namespace)
 }
 
 func (c *HypershiftV1beta1Client) HCPEtcdBackups(namespace string) HCPEtcdBackupInterface {

@@ -3,9 +3,10 @@
 package fake
 
 import (
-	v1beta1 "github.com/hosted-control-planes/hypershift/api/client/clientset/typed/hypershift/v1beta1"
 	rest "k8s.io/client-go/rest"
 	testing "k8s.io/client-go/testing"
+
+	v1beta1 "github.com/hosted-control-planes/hypershift/api/client/clientset/typed/hypershift/v1beta1"
 )
 
 type FakeHypershiftV1beta1 struct {
@@ -26,6 +27,10 @@ func (c *FakeHypershiftV1beta1) ControlPlaneComponents(namespace string) v1beta1
 
 func (c *FakeHypershiftV1beta1) EtcdBackupSchedules(namespace string) v1beta1.EtcdBackupScheduleInterface {
 	return newFakeEtcdBackupSchedules(c, namespace)
+}
+
+func (c *FakeHypershiftV1beta1) EtcdRestores(namespace string) v1beta1.EtcdRestoreInterface {
+	return newFakeEtcdRestores(c, namespace)
 }
 
 func (c *FakeHypershiftV1beta1) HCPEtcdBackups(namespace string) v1beta1.HCPEtcdBackupInterface {

@@ -12,17 +12,20 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/etcdbackup"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/etcdbackupschedule"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/etcdrestore"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/backupstorage"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/tokensigner"
 )
 
-// addEtcdBackups adds the controllers that store backups of etcd, and that schedule them.
+// addEtcdBackups adds the controllers that store backups of etcd, schedule them and restore them.
 func (o *Operator) addEtcdBackups() error {
 	opts := etcdbackup.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{},
-		Namespace: o.options.Namespace, Egress: o.options.Egress, Sessions: &backupSessions{deps: o.deps, keys: o.GetAPIReader()},
+		Egress:  o.options.Egress,
+		Buckets: backupstorage.Opener{Reader: o.GetAPIReader(), Namespace: o.options.Namespace, Sessions: &backupSessions{deps: o.deps, keys: o.GetAPIReader()}},
 	}
 	if err := etcdbackup.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up HCPEtcdBackups: %w", err)
@@ -30,6 +33,10 @@ func (o *Operator) addEtcdBackups() error {
 	schedules := etcdbackupschedule.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: opts.Recorder, Clock: opts.Clock, Namespace: o.options.Namespace}
 	if err := etcdbackupschedule.Setup(o, schedules); err != nil {
 		return fmt.Errorf("setting up EtcdBackupSchedules: %w", err)
+	}
+	restores := etcdrestore.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: opts.Recorder, Clock: opts.Clock, Buckets: opts.Buckets}
+	if err := etcdrestore.Setup(o, restores); err != nil {
+		return fmt.Errorf("setting up EtcdRestores: %w", err)
 	}
 	return nil
 }
@@ -41,7 +48,7 @@ type backupSessions struct {
 }
 
 // OfRole signs with the key in the namespace of the control plane.
-func (s *backupSessions) OfRole(ctx context.Context, hcp *hyperv1.HostedControlPlane, region, roleARN string) (etcdbackup.Session, error) {
+func (s *backupSessions) OfRole(ctx context.Context, hcp *hyperv1.HostedControlPlane, region, roleARN string) (backupstorage.Session, error) {
 	signer := &tokensigner.Signer{Client: s.keys, Namespace: hcp.Namespace, Clock: clock.RealClock{}}
 	cfg, err := s.deps.session(ctx, awsx.Options{Region: region, WebIdentity: &awsx.WebIdentity{
 		RoleARN: roleARN, SessionName: names.HypershiftOperator,
@@ -50,32 +57,32 @@ func (s *backupSessions) OfRole(ctx context.Context, hcp *hyperv1.HostedControlP
 		},
 	}})
 	if err != nil {
-		return etcdbackup.Session{}, err
+		return backupstorage.Session{}, err
 	}
 	return inAccountOf(roleARN, cfg)
 }
 
 // OfKeys takes the identity of this process without keys.
-func (s *backupSessions) OfKeys(ctx context.Context, region string, keys *awsx.AccessKey, roleARN string) (etcdbackup.Session, error) {
+func (s *backupSessions) OfKeys(ctx context.Context, region string, keys *awsx.AccessKey, roleARN string) (backupstorage.Session, error) {
 	cfg, err := s.deps.session(ctx, awsx.Options{Region: region, AccessKey: keys})
 	if err != nil {
-		return etcdbackup.Session{}, err
+		return backupstorage.Session{}, err
 	}
 	if roleARN != "" {
 		return inAccountOf(roleARN, awsx.AssumeRole(cfg, clock.RealClock{}, roleARN))
 	}
 	at, err := identity.NewCaller(awsx.STS(cfg), cfg.Region).Location(ctx)
 	if err != nil {
-		return etcdbackup.Session{}, err
+		return backupstorage.Session{}, err
 	}
-	return etcdbackup.Session{Config: cfg, Account: at.Account}, nil
+	return backupstorage.Session{Config: cfg, Account: at.Account}, nil
 }
 
 // inAccountOf returns a session of a role.
-func inAccountOf(roleARN string, cfg awssdk.Config) (etcdbackup.Session, error) {
+func inAccountOf(roleARN string, cfg awssdk.Config) (backupstorage.Session, error) {
 	role, err := arn.Parse(roleARN)
 	if err != nil || role.AccountID == "" {
-		return etcdbackup.Session{}, fmt.Errorf("%q is not the ARN of a role", roleARN)
+		return backupstorage.Session{}, fmt.Errorf("%q is not the ARN of a role", roleARN)
 	}
-	return etcdbackup.Session{Config: cfg, Account: role.AccountID}, nil
+	return backupstorage.Session{Config: cfg, Account: role.AccountID}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/backupstorage"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/backupbucket"
 	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
@@ -47,12 +48,10 @@ type Options struct {
 	Scheme   *runtime.Scheme
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Namespace is the namespace of the hypershift-operator, which has the Secrets with credentials.
-	Namespace string
 	// Egress are environment variables with the endpoints of AWS and the proxy.
 	Egress []corev1.EnvVar
-	// Sessions opens a session with AWS.
-	Sessions Sessions
+	// Buckets opens the buckets.
+	Buckets backupstorage.Opener
 }
 
 // Reconciler makes backups.
@@ -238,6 +237,16 @@ func (r *Reconciler) checkEtcd(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// openBucket opens the bucket with the identity that the backup names. It calls STS, so that a backup that looks at its pod does not need it.
+func (r *Reconciler) openBucket(ctx context.Context, s *scope) error {
+	if s.bucket != nil {
+		return nil
+	}
+	bucket, err := r.Buckets.Open(ctx, s.hcp, s.backup.Spec.Storage)
+	s.bucket = bucket
+	return err
+}
+
 // beginUpload records the key, and begins the upload of the object.
 func (r *Reconciler) beginUpload(ctx context.Context, s *scope) (id string, err error) {
 	if err := s.status.AddFinalizer(ctx, hyperv1.HCPEtcdBackupFinalizer); err != nil {
@@ -306,7 +315,7 @@ func (r *Reconciler) removeLeftovers(ctx context.Context, s *scope) error {
 // deleteObject deletes a backup with its object.
 func (r *Reconciler) deleteObject(ctx context.Context, s *scope) error {
 	if key := s.backup.Status.ObjectKey; s.backup.Status.Snapshot != nil {
-		bucket, err := r.bucket(ctx, s.hcp, s.backup.Spec.Storage)
+		bucket, err := r.Buckets.Open(ctx, s.hcp, s.backup.Spec.Storage)
 		if err != nil {
 			return err
 		}

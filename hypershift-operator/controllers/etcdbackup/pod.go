@@ -69,7 +69,7 @@ func (r *Reconciler) takeSnapshot(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("reading the pod of the backup: %w", err)
 	case !metav1.IsControlledBy(pod, s.backup):
-		return reconcile.Wait(credentialsInterval, hyperv1.BackupFailedReason, "pod %s exists and belongs to another owner: delete it", pod.Name)
+		return reconcile.Wait(6*pollInterval, hyperv1.BackupFailedReason, "pod %s exists and belongs to another owner: delete it", pod.Name)
 	}
 	started := s.backup.Status.AttemptTime
 	if started == nil { // the process that has created the pod did not write it

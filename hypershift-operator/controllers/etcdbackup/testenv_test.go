@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/backupstorage"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -99,23 +100,24 @@ func newFakeBackup(t testing.TB, change ...func(*hyperv1.HCPEtcdBackup)) *fakeBa
 
 func (e *fakeBackup) start() testenv.Pass {
 	c := New(Options{
-		Client: e.Client(), Reader: e.Client(), Scheme: e.Scheme, Recorder: e.Events, Clock: e.Clock, Namespace: operator, Sessions: e,
-		Egress: []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy:3128"}},
+		Client: e.Client(), Reader: e.Client(), Scheme: e.Scheme, Recorder: e.Events, Clock: e.Clock,
+		Buckets: backupstorage.Opener{Reader: e.Client(), Namespace: operator, Sessions: e},
+		Egress:  []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy:3128"}},
 	})
 	return e.PassOverKeys(&hyperv1.HCPEtcdBackupList{}, c.Reconcile)
 }
 
 // OfRole implements Sessions.
-func (e *fakeBackup) OfRole(_ context.Context, _ *hyperv1.HostedControlPlane, region, roleARN string) (Session, error) {
+func (e *fakeBackup) OfRole(_ context.Context, _ *hyperv1.HostedControlPlane, region, roleARN string) (backupstorage.Session, error) {
 	e.sessions = append(e.sessions, roleARN)
 	account := strings.Split(roleARN, ":")[4]
-	return Session{Config: e.Config(e.AWS.Account(account), region, roleARN[strings.LastIndex(roleARN, "/")+1:]), Account: account}, nil
+	return backupstorage.Session{Config: e.Config(e.AWS.Account(account), region, roleARN[strings.LastIndex(roleARN, "/")+1:]), Account: account}, nil
 }
 
 // OfKeys implements Sessions.
-func (e *fakeBackup) OfKeys(_ context.Context, region string, keys *awsx.AccessKey, roleARN string) (Session, error) {
+func (e *fakeBackup) OfKeys(_ context.Context, region string, keys *awsx.AccessKey, roleARN string) (backupstorage.Session, error) {
 	e.sessions = append(e.sessions, fmt.Sprint(keys, " ", roleARN))
-	return Session{Config: e.Config(e.AWS.Account(testenv.Customer), region, "user"), Account: testenv.Customer}, nil
+	return backupstorage.Session{Config: e.Config(e.AWS.Account(testenv.Customer), region, "user"), Account: testenv.Customer}, nil
 }
 
 // kubelet runs the pods.

@@ -13,6 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterrelease"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/etcdrestores"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/userobjects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/routes"
@@ -86,6 +87,9 @@ func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlan
 	}
 	if phase := s.sleep.Phase; phase != hyperv1.SleepPhaseAwake {
 		hcp.Annotations[hyperv1.SleepPhaseAnnotation] = string(phase)
+	}
+	if uid := etcdrestores.Wanted(s.restore, s.hcp); uid != "" {
+		hcp.Annotations[hyperv1.EtcdRestoreAnnotation] = uid
 	}
 	if removed {
 		hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] = "true"

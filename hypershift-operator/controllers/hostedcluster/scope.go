@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterapi"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterrelease"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/etcdrestores"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/operatorhealth"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sleep"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/teardown"
@@ -43,6 +44,8 @@ type scope struct {
 	operator *appsv1.Deployment
 	// endpoints are the AWSEndpointServices of the control plane.
 	endpoints []hyperv1.AWSEndpointService
+	// restore is the EtcdRestore that is carried out, nil without one.
+	restore *hyperv1.EtcdRestore
 	// backups are the backups of its etcd.
 	backups []hyperv1.HCPEtcdBackup
 	// pools are the cluster's node pools.
@@ -142,6 +145,9 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	s.workers = len(s.pools) > 0
 	var err error
 	if s.trust, err = s.objects.TrustHash(ctx, &hc.Spec); err != nil {
+		return nil, err
+	}
+	if s.restore, err = etcdrestores.Current(ctx, r.Client, client.ObjectKeyFromObject(hc)); err != nil {
 		return nil, err
 	}
 	ns := &corev1.Namespace{}

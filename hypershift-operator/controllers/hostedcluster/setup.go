@@ -113,6 +113,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Watches(&hyperv1.NodePool{}, handler.EnqueueRequestsFromMapFunc(requestForNodePool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&hyperv1.AWSEndpointService{}, handler.EnqueueRequestsFromMapFunc(w.requestsForNamespace)).
 		Watches(&hyperv1.HCPEtcdBackup{}, handler.EnqueueRequestsFromMapFunc(w.requestsForNamespace), builder.WithPredicates(backupFinished))
+	b = b.Watches(&hyperv1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(requestForRestore))
 	b = b.Watches(&hyperv1.HostedControlPlane{}, debounced(requestForAnnotation))
 	for _, obj := range []client.Object{
 		&corev1.Namespace{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.RoleBinding{},
@@ -140,6 +141,12 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	}
 	b = b.WatchesRawSource(publishedsecrets.Watch(r.Published, w.requestsForNamespace))
 	return b.Complete(r.afterOrphans(c))
+}
+
+// requestForRestore is the HostedCluster of an EtcdRestore.
+func requestForRestore(_ context.Context, obj client.Object) []reconcile.Request {
+	r := obj.(*hyperv1.EtcdRestore)
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: r.Namespace, Name: r.Spec.HostedClusterName}}}
 }
 
 // backupFinished passes a backup when it ends. What it does before is no news about the cluster.

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/etcdrestores"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sleep"
 )
 
@@ -14,6 +15,7 @@ import (
 func (r *Reconciler) gatherSleep(ctx context.Context, s *scope) (err error) {
 	f := sleep.Facts{Annotations: s.hc.Annotations, Now: r.Clock.Now(), Phase: s.hcp.SleepPhase()}
 	if s.hcp != nil {
+		f.Restore = etcdrestores.Stops(s.restore, s.hcp)
 		f.Initialized = s.hcp.Status.Initialized
 		f.Ready = meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
 	}

@@ -88,5 +88,8 @@ func (f *Facts) sleeps() bool {
 
 // notAwake is the condition that cannot be True while the cluster sleeps.
 func (f *Facts) notAwake() metav1.Condition {
+	if f.Sleep.Restore {
+		return f.is(metav1.ConditionFalse, hyperv1.AsleepReason, "the control plane has stopped for an EtcdRestore, and starts again with the data of the backup")
+	}
 	return f.is(metav1.ConditionFalse, hyperv1.AsleepReason, "the cluster sleeps: set annotation "+hyperv1.SleepAnnotation+` to "false" to wake it`)
 }

@@ -26,6 +26,8 @@ type Facts struct {
 	Initialized, Ready bool
 	// Machines is whether NodePools have machines.
 	Machines bool
+	// Restore is whether the control plane has to stop so that etcd begins with a backup. It is asleep until then, with its machines.
+	Restore bool
 }
 
 // A State is the result.
@@ -36,6 +38,8 @@ type State struct {
 	Configured bool
 	// Wanted is whether the cluster is to sleep, now or as soon as it can.
 	Wanted bool
+	// Restore is whether it stops for a restore of etcd, and starts again by itself.
+	Restore bool
 	// Fault is why an annotation cannot be used, empty if all can. The cluster stays as it is.
 	Fault string
 	// Remaining is when to decide again without a change, 0 for never.
@@ -49,6 +53,7 @@ const machinesInterval = 10 * time.Second
 func Decide(f Facts) State {
 	s := State{Configured: f.Annotations[hyperv1.SleepAnnotation] != "" || f.Annotations[hyperv1.SleepScheduleAnnotation] != ""}
 	s.Wanted, s.Remaining, s.Fault = wanted(f)
+	s.Wanted, s.Restore = s.Wanted || f.Restore, f.Restore
 	s.Phase = next(f, s.Wanted)
 	if s.Phase == hyperv1.SleepPhaseRemovingMachines && (s.Remaining == 0 || s.Remaining > machinesInterval) {
 		s.Remaining = machinesInterval
@@ -95,6 +100,8 @@ func next(f Facts, wanted bool) hyperv1.SleepPhase {
 	switch {
 	case wanted && f.Phase == hyperv1.SleepPhaseAsleep:
 		return f.Phase // machines of a NodePool that is new meanwhile are created after the sleep
+	case f.Restore:
+		return hyperv1.SleepPhaseAsleep
 	case wanted && !f.Initialized:
 		return hyperv1.SleepPhaseAwake
 	case wanted && f.Machines && f.Annotations[hyperv1.SleepMachinesAnnotation] == hyperv1.SleepDelete:

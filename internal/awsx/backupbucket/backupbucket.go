@@ -2,7 +2,10 @@ package backupbucket
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +27,8 @@ type API interface {
 	CompleteMultipartUpload(context.Context, *s3.CompleteMultipartUploadInput, ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error)
 	AbortMultipartUpload(context.Context, *s3.AbortMultipartUploadInput, ...func(*s3.Options)) (*s3.AbortMultipartUploadOutput, error)
 	ListObjectsV2(context.Context, *s3.ListObjectsV2Input, ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
+	HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error)
+	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
 	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
 	DeleteObjects(context.Context, *s3.DeleteObjectsInput, ...func(*s3.Options)) (*s3.DeleteObjectsOutput, error)
 }
@@ -231,6 +236,41 @@ func (b *Bucket) Size(ctx context.Context, key string) (int64, error) {
 		}
 	}
 	return -1, nil
+}
+
+// An Object is a stored backup.
+type Object struct {
+	Size int64
+	// SHA256 is the checksum in the second object, empty without one.
+	SHA256 string
+	// InfraID is that of the cluster, empty if the object has no such metadata.
+	InfraID string
+}
+
+// Describe reads what is known of a backup. An object that does not exist is an error.
+func (b *Bucket) Describe(ctx context.Context, key string) (Object, error) {
+	head, err := b.api.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.Name, Key: &key, ExpectedBucketOwner: &b.Owner})
+	if err != nil {
+		return Object{}, fmt.Errorf("reading %s: %w", b.URL(key), err)
+	}
+	o := Object{Size: aws.ToInt64(head.ContentLength), InfraID: head.Metadata[metadataOwner]}
+	sum, err := b.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.Name, Key: aws.String(key + ChecksumSuffix), ExpectedBucketOwner: &b.Owner})
+	if awsx.IsNotFound(err) {
+		return o, nil
+	}
+	if err != nil {
+		return Object{}, fmt.Errorf("reading %s: %w", b.URL(key+ChecksumSuffix), err)
+	}
+	defer sum.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(sum.Body, 1<<10))
+	if err != nil {
+		return Object{}, fmt.Errorf("reading %s: %w", b.URL(key+ChecksumSuffix), err)
+	}
+	o.SHA256, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(string(text))), " ") // the format of sha256sum
+	if raw, err := hex.DecodeString(o.SHA256); err != nil || len(raw) != sha256.Size {
+		return Object{}, fmt.Errorf("%s has no SHA-256 checksum of 64 hexadecimal digits", b.URL(key+ChecksumSuffix))
+	}
+	return o, nil
 }
 
 // Abort removes the uploaded parts of an object that is not complete. It returns an error that IsNoBucket without a bucket.

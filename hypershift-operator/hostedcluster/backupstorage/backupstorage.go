@@ -1,4 +1,7 @@
-package etcdbackup
+// Package backupstorage opens the buckets of backups of etcd.
+//
+//	HCPEtcdBackupStorage ─► role of the cluster's token issuer, or Secret with credentials ─► session ─► bucket
+package backupstorage
 
 import (
 	"bufio"
@@ -7,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	corev1 "k8s.io/api/core/v1"
@@ -36,23 +40,25 @@ type Sessions interface {
 	OfKeys(ctx context.Context, region string, keys *awsx.AccessKey, roleARN string) (Session, error)
 }
 
-// openBucket opens the bucket with the identity that the backup names. It calls STS, so that a backup that looks at its pod does not need it.
-func (r *Reconciler) openBucket(ctx context.Context, s *scope) error {
-	if s.bucket != nil {
-		return nil
-	}
-	bucket, err := r.bucket(ctx, s.hcp, s.backup.Spec.Storage)
-	s.bucket = bucket
-	return err
+// pollInterval is how often Secrets that users write are read again.
+const pollInterval = 30 * time.Second
+
+// An Opener opens buckets.
+type Opener struct {
+	// Reader reads Secrets with credentials, which are in Namespace, that of the hypershift-operator.
+	Reader    client.Reader
+	Namespace string
+	// Sessions opens a session with AWS.
+	Sessions Sessions
 }
 
-// bucket opens the bucket of a storage. The backups of a control plane with a default key are encrypted with it.
-func (r *Reconciler) bucket(ctx context.Context, hcp *hyperv1.HostedControlPlane, storage hyperv1.HCPEtcdBackupStorage) (*backupbucket.Bucket, error) {
+// Open opens the bucket of a storage. The backups of a control plane with a default key are encrypted with it.
+func (o Opener) Open(ctx context.Context, hcp *hyperv1.HostedControlPlane, storage hyperv1.HCPEtcdBackupStorage) (*backupbucket.Bucket, error) {
 	s3 := storage.S3
 	if s3 == nil {
 		return nil, reconcile.Block(hyperv1.BackupRejectedReason, "spec.storage has no s3")
 	}
-	session, err := r.session(ctx, hcp, s3)
+	session, err := o.session(ctx, hcp, s3)
 	if err != nil {
 		return nil, err
 	}
@@ -69,31 +75,28 @@ func defaultKey(hcp *hyperv1.HostedControlPlane) hyperv1.KMSKeyARN {
 	return ""
 }
 
-func (r *Reconciler) session(ctx context.Context, hcp *hyperv1.HostedControlPlane, s3 *hyperv1.HCPEtcdBackupS3) (Session, error) {
+func (o Opener) session(ctx context.Context, hcp *hyperv1.HostedControlPlane, s3 *hyperv1.HCPEtcdBackupS3) (Session, error) {
 	if s3.RoleARN != "" {
-		return r.Sessions.OfRole(ctx, hcp, s3.Region, string(s3.RoleARN))
+		return o.Sessions.OfRole(ctx, hcp, s3.Region, string(s3.RoleARN))
 	}
 	if s3.Credentials == nil {
 		return Session{}, reconcile.Block(hyperv1.BackupRejectedReason, "spec.storage.s3 has neither credentials nor roleARN")
 	}
 	name := s3.Credentials.Name
 	secret := &corev1.Secret{}
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, secret)
+	err := o.Reader.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
-		return Session{}, reconcile.Wait(credentialsInterval, hyperv1.BackupCredentialsReason, "create Secret %s in namespace %s with an AWS credentials file in the key %s", name, r.Namespace, credentialsKey)
+		return Session{}, reconcile.Wait(pollInterval, hyperv1.BackupCredentialsReason, "create Secret %s in namespace %s with an AWS credentials file in the key %s", name, o.Namespace, credentialsKey)
 	}
 	if err != nil {
 		return Session{}, fmt.Errorf("reading Secret %s: %w", name, err)
 	}
 	keys, roleARN, err := parseCredentials(secret.Data[credentialsKey])
 	if err != nil {
-		return Session{}, reconcile.Wait(credentialsInterval, hyperv1.BackupCredentialsReason, "correct the key %s of Secret %s in namespace %s: %s", credentialsKey, name, r.Namespace, err)
+		return Session{}, reconcile.Wait(pollInterval, hyperv1.BackupCredentialsReason, "correct the key %s of Secret %s in namespace %s: %s", credentialsKey, name, o.Namespace, err)
 	}
-	return r.Sessions.OfKeys(ctx, s3.Region, keys, roleARN)
+	return o.Sessions.OfKeys(ctx, s3.Region, keys, roleARN)
 }
-
-// credentialsInterval is how often Secrets that users write are read again.
-const credentialsInterval = 6 * pollInterval
 
 // parseCredentials reads the profile default of a credentials file. It knows the settings that are values only. Others would make this
 // process run a program (credential_process), read a file (web_identity_token_file), or send requests to another host (endpoint_url):

@@ -33,6 +33,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/defragmentation"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/encryption"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/etcdconnections"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/etcdvolumes"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedclusterresources"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
@@ -136,7 +137,7 @@ func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation())
+	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addEtcdVolumes(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation())
 }
 
 // addMetrics adds the metrics that a scrape derives from the cache.
@@ -187,6 +188,13 @@ func (o *Operator) addRouterConfig() error {
 // addEtcdConnections adds the controller that refuses connections to a single etcd that is about to stop.
 func (o *Operator) addEtcdConnections() error {
 	return etcdconnections.Setup(o, etcdconnections.Options{Client: o.GetClient()})
+}
+
+// addEtcdVolumes adds the controller that replaces a member of etcd whose volume is lost.
+func (o *Operator) addEtcdVolumes() error {
+	return etcdvolumes.Setup(o, etcdvolumes.Options{
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+	})
 }
 
 // addHostedAPI adds the health checks of the hosted API server.

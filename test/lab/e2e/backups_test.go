@@ -99,12 +99,10 @@ type backups struct {
 	bucket, role string
 }
 
-// prepare makes the bucket and the role.
+// prepare makes the role and the bucket.
 func (b *backups) prepare() {
 	b.t.Helper()
 	ctx, account := b.t.Context(), b.customer.Account
-	_, err := b.provider().CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &b.bucket})
-	b.must(err)
 	name := b.hc.Spec.InfraID + "-etcd-backup"
 	b.must(on.AWS.Given(ctx, account, func() (err error) {
 		b.role, err = on.AWS.Role(ctx, account, name, awsemulator.TrustWebIdentity(b.customer.OIDCProvider, names.EtcdBackupSubject))
@@ -113,9 +111,17 @@ func (b *backups) prepare() {
 	policy, err := iam.Fill(iam.EtcdBackup, map[string]string{"BACKUP_BUCKET": b.bucket, "INFRA_ID": b.hc.Spec.InfraID})
 	b.must(err)
 	b.must(on.AWS.Permit(ctx, account, name, policy))
+	b.makeBucket()
+}
+
+// makeBucket makes the bucket, which the role of the other account may use.
+func (b *backups) makeBucket() {
+	b.t.Helper()
+	_, err := b.provider().CreateBucket(b.t.Context(), &s3.CreateBucketInput{Bucket: &b.bucket})
+	b.must(err)
 	permit := fmt.Sprintf(`{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": %q}, "Action": "s3:*", "Resource": ["arn:aws:s3:::%s", "arn:aws:s3:::%s/*"]}]}`,
 		b.role, b.bucket, b.bucket)
-	_, err = b.provider().PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: &b.bucket, Policy: &permit})
+	_, err = b.provider().PutBucketPolicy(b.t.Context(), &s3.PutBucketPolicyInput{Bucket: &b.bucket, Policy: &permit})
 	b.must(err)
 }
 

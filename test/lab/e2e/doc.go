@@ -16,6 +16,8 @@
 //	mistakes_test.go    mistakes of a user, and the conditions that report them
 //	sleep_test.go       a cluster sleeps and wakes, with and without its machines, and is deleted asleep
 //	snapshot_test.go    a snapshot of etcd is restored into another cluster
+//	restores_test.go    a cluster goes back to a backup while its operators and a member are killed, and another begins with it
+//	drills_test.go      parts of a cluster are lost, from a member of etcd to the control plane namespace, and recovered as users do
 //	reference_test.go   manifests of HyperShift's command line
 //	commandline_test.go the command line creates and deletes a cluster, and is killed meanwhile
 //	publishing_test.go  an API server at node ports, at a host name that external-dns registers, and with PrivateLink

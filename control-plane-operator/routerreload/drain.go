@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -69,32 +65,4 @@ func sleep(ctx context.Context, clk clock.Clock, d time.Duration) {
 	case <-ctx.Done():
 	case <-clk.After(d):
 	}
-}
-
-// install copies this program to a path in a volume that HAProxy's container mounts too. HAProxy's image has no client
-// for the master socket, and the kubelet runs a hook in the container that it is about to stop. The file appears
-// complete or not at all.
-func install(path string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("finding the program to install: %w", err)
-	}
-	from, err := os.Open(self)
-	if err != nil {
-		return fmt.Errorf("installing the program: %w", err)
-	}
-	defer func() { _ = from.Close() }()
-	to, err := os.CreateTemp(filepath.Dir(path), ".install-")
-	if err != nil {
-		return fmt.Errorf("installing the program: %w", err)
-	}
-	defer func() { _ = os.Remove(to.Name()) }() // fails after the rename
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err == nil {
-		err = os.Rename(to.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("installing the program: %w", err)
-	}
-	return nil
 }

@@ -3,8 +3,6 @@ package routerreload
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -116,24 +114,5 @@ func TestArgumentsOfDrain(t *testing.T) {
 func TestTheReloaderHasNoListenFlag(t *testing.T) {
 	if _, err := Parse([]string{"--config=a", "--master=b", "--listen=:9445"}); err == nil {
 		t.Error("--listen is accepted")
-	}
-}
-
-func TestAnInstalledCopyRuns(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sidecar")
-	for range 2 { // again after the container has restarted
-		if err := install(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, err := exec.CommandContext(t.Context(), path, "-test.list", "TestAnInstalledCopyRuns").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "TestAnInstalledCopyRuns") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("beside the copy: %v, %v", left, err)
-	}
-	if err := install(filepath.Join(path, "not-a-directory")); err == nil {
-		t.Error("installed below a file")
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/selfcopy"
 )
 
 // Command is the name of the subcommand.
@@ -57,7 +59,7 @@ func Parse(args []string) (*Reloader, error) {
 // Run works until ctx ends.
 func (r *Reloader) Run(ctx context.Context) error {
 	if r.install != "" {
-		if err := install(r.install); err != nil {
+		if err := selfcopy.Install(r.install); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@
 //	etcd-backup-verify   compares the snapshot of a backup with etcd
 //	etcd-backup-upload   uploads it
 //	webhook-certificate  writes a certificate for webhooks that no client calls
+//	log-relay            runs a program that must not wait for the reader of its log
 //
 // Two flags precede the subcommand: --version prints the version and exits; --profiling=127.0.0.1:6060 serves profiles on loopback.
 //
@@ -31,6 +32,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/backup/upload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/backup/verify"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/unpack"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/logrelay"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/waitfor"
@@ -45,6 +47,10 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	memory.LimitGarbage()
 	if err := run(logr.NewContext(ctx, logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil))), os.Args[1:]); err != nil {
+		var program *logrelay.ExitError
+		if errors.As(err, &program) {
+			os.Exit(program.Code) // the last line of the log is the program's
+		}
 		fmt.Fprintln(os.Stderr, "sidecar:", err)
 		os.Exit(1)
 	}
@@ -61,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 	showVersion := version.Bind(fs)
 	profiles := fs.String("profiling", "", "address of loopback at which profiles are served, such as "+profiling.Address)
 	fs.Usage = func() {
-		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack|etcd-backup-verify|etcd-backup-upload|webhook-certificate [flags of the subcommand]")
+		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack|etcd-backup-verify|etcd-backup-upload|webhook-certificate|log-relay [flags of the subcommand]")
 		fs.PrintDefaults()
 	}
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -89,7 +95,7 @@ func run(ctx context.Context, args []string) error {
 
 func parse(args []string) (task, error) {
 	if len(args) == 0 {
-		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload or webhook-certificate")
+		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload, webhook-certificate or log-relay")
 	}
 	switch name, args := args[0], args[1:]; name {
 	case waitfor.Command:
@@ -108,7 +114,9 @@ func parse(args []string) (task, error) {
 		return upload.Parse(args)
 	case webhookcertificate.Command:
 		return webhookcertificate.Parse(args)
+	case logrelay.Command:
+		return logrelay.Parse(args)
 	default:
-		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload and webhook-certificate", name)
+		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload, webhook-certificate and log-relay", name)
 	}
 }

@@ -3,6 +3,7 @@
 //
 //	--kubeconfig   waits until /readyz of the API server succeeds
 //	--url          https: waits for status 200; tcp://host:port: waits for a connection
+//	--install      first copies this program into a volume, for the container that starts next
 //
 // It does not log while it waits: the server's state is reported in its own condition.
 package waitfor
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/selfcopy"
 )
 
 // Command is the name of the subcommand.
@@ -32,6 +35,8 @@ const (
 
 // Waiter repeats a check until it succeeds.
 type Waiter struct {
+	// Install is the path of a copy of this program. Empty means no copy.
+	Install string
 	// Check returns nil when the server is ready.
 	Check func(context.Context) error
 	Clock clock.Clock
@@ -39,22 +44,27 @@ type Waiter struct {
 
 // Parse reads the arguments after the name of the subcommand.
 func Parse(args []string) (*Waiter, error) {
-	var kubeconfig, target, caFile string
+	var kubeconfig, target, caFile, install string
 	fs := flag.NewFlagSet(Command, flag.ContinueOnError)
 	fs.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the API server to wait for")
 	fs.StringVar(&target, "url", "", "server to wait for: https://host:port/path, or tcp://host:port; with --kubeconfig, another path of that API server")
 	fs.StringVar(&caFile, "ca-file", "", "file with the certificate authorities to trust, if there is no kubeconfig")
+	fs.StringVar(&install, "install", "", "path of a copy of this program, for another container of the pod; with it, a server is optional")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
+	w := &Waiter{Check: func(context.Context) error { return nil }, Install: install, Clock: clock.RealClock{}}
 	if kubeconfig == "" && target == "" {
-		return nil, errors.New("neither --kubeconfig nor --url is given")
+		if install == "" {
+			return nil, errors.New("none of --kubeconfig, --url and --install is given")
+		}
+		return w, nil
 	}
-	check, err := newCheck(kubeconfig, target, caFile)
-	if err != nil {
+	var err error
+	if w.Check, err = newCheck(kubeconfig, target, caFile); err != nil {
 		return nil, err
 	}
-	return &Waiter{Check: check, Clock: clock.RealClock{}}, nil
+	return w, nil
 }
 
 func newCheck(kubeconfig, target, caFile string) (func(context.Context) error, error) {
@@ -76,6 +86,11 @@ func newCheck(kubeconfig, target, caFile string) (func(context.Context) error, e
 
 // Run returns nil when the check succeeds, or the error of the last check when ctx ends.
 func (w *Waiter) Run(ctx context.Context) error {
+	if w.Install != "" {
+		if err := selfcopy.Install(w.Install); err != nil {
+			return err
+		}
+	}
 	for interval := minInterval; ; interval = min(interval*51/50, maxInterval) {
 		err := w.check(ctx)
 		if err == nil {

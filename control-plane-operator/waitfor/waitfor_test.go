@@ -193,3 +193,22 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// The API server's pod has nothing to wait for if its etcd is the user's.
+func TestCopyOfTheProgramNeedsNoServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sidecar")
+	w, err := Parse([]string{"--install=" + path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.Stat(path); err != nil || f.Mode().Perm() != 0o755 {
+		t.Errorf("the copy is %v, %v", f, err)
+	}
+	w.Install = filepath.Join(path, "not-a-directory")
+	if err := w.Run(t.Context()); err == nil {
+		t.Error("a failed copy is not reported")
+	}
+}

@@ -109,15 +109,58 @@ func adaptAuditPolicy(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 
 const auditWebhookKey = "webhook-kubeconfig"
 
+// maxAuditEvent is the size of the largest audit event, in bytes of JSON. The API server removes the bodies of a larger event, and
+// drops an event that is larger without bodies.
+const maxAuditEvent = 100 << 10
+
+// auditLimits limit the number of audit events in the memory of an API server while the log is not read or the webhook does not
+// respond. Requests never wait for either: events that do not fit are dropped and counted.
+type auditLimits struct {
+	// buffer is the number of events that wait for the log, and for the webhook.
+	buffer int
+	// batch is the number of events in a request to the webhook. Each second one request is sent. A webhook that accepts connections
+	// and does not respond holds each batch for about 190 seconds: five attempts of 30 seconds each, and the pauses between them.
+	batch int
+}
+
+// limitsOf returns limits for a control plane that uses 200 MiB without them. An event without bodies has 1 KiB, and events in a full
+// buffer 30 MiB. Bodies are up to maxAuditEvent: a full buffer has 250 MiB.
+func limitsOf(audit configv1.Audit) auditLimits {
+	profiles := []configv1.AuditProfileType{audit.Profile}
+	for _, custom := range audit.CustomRules {
+		profiles = append(profiles, custom.Profile)
+	}
+	for _, profile := range profiles {
+		if profile == configv1.WriteRequestBodiesAuditProfileType || profile == configv1.AllRequestBodiesAuditProfileType {
+			return auditLimits{buffer: 2500, batch: 200}
+		}
+	}
+	return auditLimits{buffer: 10000, batch: 400}
+}
+
 // addAudit writes audit events to the log of the container. Log collectors read it there, and the kubelet rotates it.
 func addAudit(env *target.ControlPlane, p *pod) error {
 	audit := apiServer(env).Audit
+	limits := limitsOf(audit)
 	if audit.Profile != configv1.NoneAuditProfileType || len(audit.CustomRules) > 0 {
-		p.arg("--audit-log-path=-", "--audit-log-mode=batch")
+		p.arg("--audit-log-path=-")
+		p.arg(bounded("log", limits)...)
 	}
 	if hook := env.HCP.Spec.AuditWebhook; hook != nil && hook.Name != "" {
 		dir := p.mountSecret("audit-webhook", hook.Name)
-		p.arg("--audit-webhook-config-file="+dir+"/"+auditWebhookKey, "--audit-webhook-mode=batch", "--audit-webhook-initial-backoff=5s")
+		p.arg("--audit-webhook-config-file="+dir+"/"+auditWebhookKey, "--audit-webhook-initial-backoff=5s")
+		p.arg(bounded("webhook", limits)...)
+		p.arg(fmt.Sprintf("--audit-webhook-batch-max-size=%d", limits.batch), "--audit-webhook-batch-throttle-qps=1", "--audit-webhook-batch-throttle-burst=4")
 	}
 	return nil
+}
+
+// bounded are the flags of a backend that no request waits for. The log is not throttled: its writer waits for the reader.
+func bounded(backend string, limits auditLimits) []string {
+	return []string{
+		fmt.Sprintf("--audit-%s-mode=batch", backend),
+		fmt.Sprintf("--audit-%s-batch-buffer-size=%d", backend, limits.buffer),
+		fmt.Sprintf("--audit-%s-truncate-enabled=true", backend),
+		fmt.Sprintf("--audit-%s-truncate-max-event-size=%d", backend, maxAuditEvent),
+	}
 }

@@ -54,12 +54,12 @@ const (
 )
 
 // addEtcd sets the addresses of etcd, and waits for an etcd that starts at the same time. An unmanaged etcd exists already: the API
-// server reports why it cannot connect to it.
+// server reports why it cannot connect to it. Its init container only copies the log relay.
 func addEtcd(env *target.ControlPlane, p *pod) error {
 	if unmanaged := env.HCP.Spec.Etcd.Unmanaged; unmanaged != nil {
 		p.volume("etcd").Secret = asTLS(unmanaged.TLS.ClientSecret.Name, etcdCertKey, etcdKeyKey, etcdCAKey)
 		p.arg("--etcd-servers=" + unmanaged.Endpoint)
-		p.InitContainers = slices.DeleteFunc(p.InitContainers, func(c corev1.Container) bool { return c.Name == pullImage || c.Name == waitForEtcd })
+		p.InitContainers = slices.DeleteFunc(p.InitContainers, func(c corev1.Container) bool { return c.Name == pullImage })
 		return nil
 	}
 	p.arg("--etcd-servers=" + strings.Join(etcd.Of(env.HCP).Endpoints(), ","))

@@ -8,9 +8,11 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +28,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/certificates"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/logrelay"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/certsecret"
@@ -36,6 +39,23 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
+
+// TestMain runs the log relay instead of the tests if the arguments are those of the relay.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 2 || os.Args[1] != logrelay.Command {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	relay, err := logrelay.Parse(os.Args[2:])
+	if err == nil {
+		err = relay.Run(ctx)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // A machine runs the rendered components as processes. Mounts are directories, and ports and names are on loopback.
 type machine struct {
@@ -48,6 +68,8 @@ type machine struct {
 	// replace maps strings in arguments and files.
 	replace map[string]string
 	running []*process.Process
+	// stdout and stderr replace the log file of the API server.
+	stdout, stderr *os.File
 	// probes are the addresses for the probes of etcd's members, by name.
 	probes map[string]string
 }
@@ -87,7 +109,8 @@ func (m *machine) run(c component.Component[*target.ControlPlane], name string, 
 	objs, err := component.Render(c, m.env)
 	m.must(err)
 	pod := podOf(objs)
-	return m.runContainer(objs, pod.Containers[0], m.programs[pod.Containers[0].Command[0]], name, files)
+	command := pod.Containers[0].Command
+	return m.runContainer(objs, pod.Containers[0], m.programs[command[len(command)-1]], name, files)
 }
 
 // runContainer runs a container of the pod of the rendered objects as a process.
@@ -119,7 +142,14 @@ func (m *machine) runContainer(objs []client.Object, c corev1.Container, program
 	for from := range mounts {
 		delete(m.replace, from+"/")
 	}
-	p, err := process.Start(process.Spec{Name: name, Path: program, Args: args, Log: m.log(name)})
+	spec := process.Spec{Name: name, Path: program, Args: args, Log: m.log(name)}
+	if slices.Contains(c.Command, logrelay.Command) {
+		self, err := os.Executable()
+		m.must(err)
+		spec.Path, spec.Args = self, append([]string{logrelay.Command, "--", program}, args...)
+		spec.Stdout, spec.Stderr = m.stdout, m.stderr
+	}
+	p, err := process.Start(spec)
 	m.must(err)
 	m.running = append(m.running, p)
 	return p

@@ -40,10 +40,13 @@ type controlPlane struct {
 }
 
 // startControlPlane starts the rendered components of env, and waits until they are ready.
-func startControlPlane(t *testing.T, env *target.ControlPlane) *controlPlane {
+func startControlPlane(t *testing.T, env *target.ControlPlane, prepare ...func(*machine)) *controlPlane {
 	t.Helper()
 	certify(t, env)
 	m := newMachine(t, env)
+	for _, change := range prepare {
+		change(m)
+	}
 	m.startMembers()
 	api := m.free()
 	m.replace["--bind-address=0.0.0.0"] = "--bind-address=127.0.0.1"

@@ -1,11 +1,12 @@
 // Package metrics exports Prometheus metrics about one control plane. docs/metrics.md describes them.
 //
 //	hostedapi               the health check of the API server      ──► API
+//	                        the counters of its audit events        ──► Audit
 //	hostedcluster/dataplane the check of the connection to nodes    ──► Nodes
 //	defragmentation         the check of the members of etcd        ──► EtcdMember
 //	scrape ─► Collector     certificates and annotations in the cache
 //
-// No metric causes a request: controllers record what they find anyway, and a scrape reads the cache. Each metric carries its
+// No scrape causes a request: controllers record what they find, and a scrape reads the cache. Each metric carries its
 // control plane's labels, because an alert must name it.
 package metrics
 
@@ -51,7 +52,7 @@ var (
 )
 
 // recorded are the metrics that controllers record.
-var recorded = []prometheus.Collector{apiReady, apiDuration, nodesReachable, tunnelAgents, etcdSize, etcdInUse, etcdQuota}
+var recorded = []prometheus.Collector{apiReady, apiDuration, nodesReachable, tunnelAgents, etcdSize, etcdInUse, etcdQuota, &audited}
 
 func init() {
 	metrics.Registry.MustRegister(recorded...)

@@ -111,6 +111,9 @@ func gather(t *testing.T, registry *prometheus.Registry) map[string]map[string]f
 				labels = append(labels, l.GetName()+"="+l.GetValue())
 			}
 			value := m.GetGauge().GetValue()
+			if c := m.GetCounter(); c != nil {
+				value = c.GetValue()
+			}
 			if h := m.GetHistogram(); h != nil {
 				value = float64(h.GetSampleCount())
 			}
@@ -173,6 +176,20 @@ func TestHealthChecksAreRecorded(t *testing.T) {
 	p.expect(t, map[string]float64{"hypershift_cluster_api_ready" + names: 1, "hypershift_cluster_api_check_duration_seconds" + names: 1})
 }
 
+// The counters belong to the API servers. A pod that is gone has none.
+func TestAuditEventsAreCountedByPod(t *testing.T) {
+	p := newPlane("audited")
+	p.hcp.Spec.Etcd.ManagementType = hyperv1.Unmanaged
+	const names = "name=audited,namespace=clusters-audited,"
+	Audit(&p.hcp, map[string]AuditEvents{"a": {Events: 5}, "b": {Events: 7, Lost: map[string]float64{"buffered": 2, "log": 0}}})
+	p.expect(t, map[string]float64{
+		"hypershift_cluster_audit_events_total " + names + "pod=a": 5, "hypershift_cluster_audit_events_total " + names + "pod=b": 7,
+		"hypershift_cluster_audit_events_lost_total " + names + "plugin=buffered,pod=b": 2, "hypershift_cluster_audit_events_lost_total " + names + "plugin=log,pod=b": 0,
+	})
+	Audit(&p.hcp, map[string]AuditEvents{"a": {Events: 6}})
+	p.expect(t, map[string]float64{"hypershift_cluster_audit_events_total " + names[:len(names)-1] + ",pod=a": 6})
+}
+
 func TestAnErrorOfTheCacheIsAnErrorOfTheScrape(t *testing.T) {
 	p := newPlane("broken")
 	p.fails = errors.New("no cache")
@@ -188,6 +205,7 @@ func everything() *prometheus.Registry {
 	API(&p.hcp, true, time.Second)
 	Nodes(&p.hcp, true, 1)
 	EtcdMember(&p.hcp, "etcd-0", 3, 2, 4)
+	Audit(&p.hcp, map[string]AuditEvents{"kube-apiserver-0": {Events: 1, Lost: map[string]float64{"buffered": 1}}})
 	return p.registry()
 }
 

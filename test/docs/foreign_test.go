@@ -14,7 +14,7 @@ var tools = map[string]*string{
 		validate clusterrole group hard containers client-certificate client-key embed-certs current user`),
 	"helm": list(`namespace create-namespace values set set-string set-file version no-hooks take-ownership wait timeout install reset-values reuse-values destination repo`),
 	"aws": list(`region profile name query output bucket create-bucket-configuration policy role-name assume-role-policy-document policy-name policy-document vpc-id vpc-region cluster-name addon-name configuration-values stack-name template-file parameter-overrides capabilities client-id client-id-list open-id-connect-provider-arn instance-id instance-ids image-ids logical-resource-id type value latest service-code quota-code desired-value filters
-		repository-name force account-id service-code quota-code desired-value filters`),
+		repository-name force account-id recursive lifecycle-configuration service-code quota-code desired-value filters`),
 	"eksctl": list(`cluster approve config-file name region namespace service-account role-name attach-policy-arn role-only disable-nodegroup-eviction`),
 	"docker": list(`push tag platform build-arg file username password-stdin`),
 	"kind":   list(``),
@@ -57,6 +57,7 @@ var foreignNames = set(`
 	AllAlpha AllBeta api/alpha=true api/beta=true HypershiftClustersNotAvailable
 	karpenter.sh Ignore Environment ServerSideApply Prune Imperative
 	TestUnreachableAPIServerIsReportedAsUnknown desiredX
+	containerLogMaxSize containerLogMaxFiles
 	publicAccessCidrs withOIDC enableNetworkPolicy kubeVersion
 	resolvConf loadBalancerClass externalIPs imagePullSecrets failurePolicy
 	ProxyImage vpcID zones[].subnetID zones[0].subnetID zones[0].name profileName proxyAddr secureProxyAddr proxyCA

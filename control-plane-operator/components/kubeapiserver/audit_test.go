@@ -95,7 +95,7 @@ func startAudited(t *testing.T, env *target.ControlPlane, flags map[string]strin
 }
 
 // answerTimeout is the time in which a request must be answered. It takes milliseconds.
-const answerTimeout = 15 * time.Second
+const answerTimeout = 30 * time.Second
 
 // request reads an object by several clients, and returns the number of requests that were not answered. It gives up soon.
 func (a *audited) request(n int, name string) int64 {

@@ -64,6 +64,8 @@ type Reconciler struct {
 	// missed is since when an API server that was ready does not answer, by control
 	// plane. One reconcile runs at a time.
 	missed map[client.ObjectKey]silence
+	// counted is when audit events were counted, by control plane. One reconcile runs at a time.
+	counted map[client.ObjectKey]time.Time
 	// monitor checks the paths; nil if they are not to be checked.
 	monitor *monitor
 	// changes delivers the control plane for which a path has changed.
@@ -71,7 +73,7 @@ type Reconciler struct {
 }
 
 func newReconciler(opts Options) *Reconciler {
-	r := &Reconciler{Options: opts, access: newAccess(opts.Reader, opts.Clock), missed: map[client.ObjectKey]silence{}, changes: make(chan event.GenericEvent, 1)}
+	r := &Reconciler{Options: opts, access: newAccess(opts.Reader, opts.Clock), missed: map[client.ObjectKey]silence{}, counted: map[client.ObjectKey]time.Time{}, changes: make(chan event.GenericEvent, 1)}
 	if opts.CheckPaths {
 		r.monitor = newMonitor(opts.Interval, opts.Clock.Now, r.pathChanged)
 	}
@@ -87,6 +89,7 @@ type silence struct {
 // forget drops the knowledge of a deleted control plane.
 func (r *Reconciler) forget(_ context.Context, key client.ObjectKey) error {
 	delete(r.missed, key)
+	delete(r.counted, key)
 	r.access.forget(key)
 	return nil
 }
@@ -104,6 +107,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "components", Run: r.explain},
 		{Name: "paths", Run: r.checkPaths},
 		{Name: "arrival", Run: r.resolveArrival},
+		{Name: "audit events", Run: r.countAuditEvents},
 	}
 	return &Controller{
 		Name: "hostedapi", Client: r.Client, Clock: r.Clock,

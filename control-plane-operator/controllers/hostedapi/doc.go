@@ -17,6 +17,7 @@
 //	components     their states, for the reason of a failed check
 //	paths          the reachability for users and nodes
 //	arrival        of pods that have become ready: the check is repeated until the Service leads to one
+//	audit events   that the API servers have lost, every five minutes
 //
 // It checks often until the API server is ready, and rarely from then on. A change of the serving pods triggers a check
 // at once, and new pods are checked every second until one responds. A new kubeconfig for users is reported at once. The

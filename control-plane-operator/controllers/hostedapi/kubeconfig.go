@@ -47,6 +47,8 @@ type kubeconfig struct {
 	client  *http.Client
 	// trust are the authorities that sign for the API server.
 	trust []byte
+	// config is the configuration of client.
+	config *rest.Config
 }
 
 // to returns the kubeconfig of hcp's API server.
@@ -121,7 +123,7 @@ func (k *kubeconfig) open(text []byte) {
 		return
 	}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	k.server, k.client, k.trust = server, c, cfg.CAData
+	k.server, k.client, k.trust, k.config = server, c, cfg.CAData, cfg
 }
 
 func (k *kubeconfig) refuse(reason string) {

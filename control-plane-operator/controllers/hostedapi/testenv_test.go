@@ -47,6 +47,8 @@ type apiServer struct {
 	code    int
 	readyz  string
 	version string
+	// metrics are served if they are not empty.
+	metrics string
 	asked   int
 }
 
@@ -70,6 +72,8 @@ func (a *apiServer) answer(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 	case req.URL.Path == "/version":
 		_, _ = fmt.Fprintf(w, `{"gitVersion": %q}`, a.version)
+	case req.URL.Path == "/metrics" && a.metrics != "":
+		_, _ = fmt.Fprint(w, a.metrics)
 	case req.URL.String() == "/readyz?verbose":
 		w.WriteHeader(a.code)
 		_, _ = fmt.Fprint(w, a.readyz)

@@ -76,7 +76,7 @@ var table = []Recommendation{
 	{"1.2.14", "Kubelets can change only their own Node and pods", apiServer, nil, lists(admission, "NodeRestriction"), Met, ""},
 	{"1.2.15", "No profiles are served", apiServer, nil, is("--profiling", "false"), Met, ""},
 	{"1.2.16", "There is an audit log", apiServer, nil, present("--audit-log-path"), Met, "unless the user sets the profile `None`"},
-	{"1.2.17-1.2.19", "Old audit logs are kept for some time, and their size is limited", apiServer, nil, is("--audit-log-path", "-"), NotApplicable, "the audit log is the log of the container. The kubelet of the management cluster rotates it, and a log collector or `spec.auditWebhook` keeps it"},
+	{"1.2.17-1.2.19", "Old audit logs are kept for some time, and their size is limited", apiServer, nil, is("--audit-log-path", "-"), NotApplicable, "the audit log is the log of the container. The kubelet of the management cluster rotates it. A log collector or `spec.auditWebhook` keeps it: [Audit log](audit.md)"},
 	{"1.2.20", "Requests have a timeout", apiServer, nil, absent("--request-timeout"), Met, "one minute, the default"},
 	{"1.2.21", "A token of a deleted service account is refused", apiServer, nil, absent("--service-account-lookup"), Met, "the default"},
 	{"1.2.22", "Tokens are verified with a key of their own", apiServer, nil, present("--service-account-key-file"), Met, ""},

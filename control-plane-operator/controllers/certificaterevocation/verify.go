@@ -20,14 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/apiservers"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 const (
-	// apiPort is the port of the API server's pods.
-	apiPort = 6443
 	// requestTimeout is the timeout of one connection to a pod.
 	requestTimeout = 5 * time.Second
 	// maxBody is the limit of a response.
@@ -37,10 +36,10 @@ const (
 	checkLife = 10 * time.Minute
 )
 
-// A Server is the API server in one pod.
+// A Server is the API server in one pod, and the authorities that sign for it.
 type Server struct {
-	Pod, Address, Name string
-	Trust              *x509.CertPool
+	apiservers.Server
+	Trust *x509.CertPool
 }
 
 // verify connects to every API server with a certificate of an authority, and waits until all accept or refuse it.
@@ -66,31 +65,20 @@ func (r *Reconciler) verify(ctx context.Context, s *scope, by *pki.Authority, wa
 	return nil
 }
 
-// listServers lists the pods of the API server, also those that are about to stop: they serve for some seconds. A pod without a node has
-// mounted nothing yet.
+// listServers lists the API servers.
 func (r *Reconciler) listServers(ctx context.Context, s *scope) error {
-	pods, root := &corev1.PodList{}, &corev1.ConfigMap{}
-	if err := r.Reader.List(ctx, pods, client.InNamespace(s.crr.Namespace), client.MatchingLabels{"app": names.KubeAPIServer}); err != nil {
-		return fmt.Errorf("listing the pods of %s: %w", names.KubeAPIServer, err)
+	servers, err := apiservers.List(ctx, r.Reader, s.crr.Namespace, interval)
+	if err != nil {
+		return err
 	}
+	root := &corev1.ConfigMap{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.crr.Namespace, Name: names.RootCA}, root); err != nil {
 		return fmt.Errorf("getting ConfigMap %s: %w", names.RootCA, err)
 	}
 	trust := x509.NewCertPool()
 	trust.AppendCertsFromPEM([]byte(root.Data[pki.TrustKey]))
-	for _, pod := range pods.Items {
-		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.Spec.NodeName == "" {
-			continue
-		}
-		if pod.Status.PodIP == "" {
-			return reconcile.Unknown(interval, hyperv1.WaitingForAvailableReason, "pod %s has no address yet", pod.Name)
-		}
-		s.servers = append(s.servers, Server{
-			Pod: pod.Name, Address: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(apiPort)), Name: names.KubeAPIServer + "." + s.crr.Namespace + ".svc", Trust: trust,
-		})
-	}
-	if len(s.servers) == 0 {
-		return reconcile.Unknown(interval, hyperv1.WaitingForAvailableReason, "no pod of %s runs", names.KubeAPIServer)
+	for _, server := range servers {
+		s.servers = append(s.servers, Server{Server: server, Trust: trust})
 	}
 	return nil
 }

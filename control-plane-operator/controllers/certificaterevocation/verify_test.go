@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/apiservers"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 )
@@ -84,7 +85,7 @@ func serverOf(t *testing.T, config *rest.Config) Server {
 	}
 	trust := x509.NewCertPool()
 	trust.AppendCertsFromPEM(config.CAData)
-	return Server{Pod: "kube-apiserver", Address: address.Host, Name: "localhost", Trust: trust}
+	return Server{Server: apiservers.Server{Pod: "kube-apiserver", Address: address.Host, Name: "localhost"}, Trust: trust}
 }
 
 func checkLeaf(t *testing.T, by *pki.Authority) *pki.Leaf {
@@ -130,7 +131,7 @@ func TestUnclearAnswersAreErrors(t *testing.T) {
 		}))
 		trust := x509.NewCertPool()
 		trust.AddCert(server.Certificate())
-		at := Server{Pod: "a", Address: server.Listener.Addr().String(), Name: "example.com", Trust: trust}
+		at := Server{Server: apiservers.Server{Pod: "a", Address: server.Listener.Addr().String(), Name: "example.com"}, Trust: trust}
 		if ok, err := accepts(t.Context(), at, checkLeaf(t, signer.Current)); ok || err == nil || !strings.Contains(err.Error(), "answers") {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}

@@ -2,7 +2,7 @@
 //
 //	signing key (a mounted Secret) ─► token of one service account ─► file, replaced in one step
 //	      ▲                                                              │
-//	      └──────────────── at half of the token's life ─────────────────┘
+//	      └──── at half of the token's life, and when the key changes ───┘
 //
 // The token's subject is a subject that no API server issues, if the trust policy of the role names it. Roles made for earlier
 // versions, or by other command lines, name a service account. The minter therefore calls STS for each token:
@@ -16,6 +16,7 @@
 package tokenminter
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -40,6 +41,9 @@ const retry = 10 * time.Second
 // maxRetry bounds the back-off, and so how long the minter takes to notice a changed trust policy.
 const maxRetry = 5 * time.Minute
 
+// keyInterval is how often the key is read. A key that was retired at once signs no token that AWS accepts.
+const keyInterval = 30 * time.Second
+
 // Minter keeps one token in a file.
 type Minter struct {
 	// KeyFile holds the signing key, PEM. It is read for each token, so that a replaced key is used.
@@ -56,8 +60,9 @@ type Minter struct {
 
 	// trusts reports whether the role trusts the subject of a token.
 	trusts func(ctx context.Context, token string) (bool, error)
-	// current is the subject of the last token.
+	// current is the subject of the last token, and key the last content of KeyFile.
 	current string
+	key     []byte
 }
 
 // Parse reads the arguments after the name of the subcommand.
@@ -107,12 +112,25 @@ func (m *Minter) Run(ctx context.Context) error {
 			pause = min(retry<<attempts, maxRetry, pause)
 			attempts = min(attempts+1, 10)
 		}
-		timer := m.Clock.NewTimer(pause)
+		if !m.wait(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// wait returns after that time, or earlier if the key changes. It returns false when ctx has ended.
+func (m *Minter) wait(ctx context.Context, pause time.Duration) bool {
+	for end := m.Clock.Now().Add(pause); ; {
+		timer := m.Clock.NewTimer(min(end.Sub(m.Clock.Now()), keyInterval))
 		select {
 		case <-timer.C():
 		case <-ctx.Done():
 			timer.Stop()
-			return nil
+			return false
+		}
+		key, err := os.ReadFile(m.KeyFile)
+		if !m.Clock.Now().Before(end) || err == nil && !bytes.Equal(key, m.key) {
+			return true
 		}
 	}
 }
@@ -123,6 +141,7 @@ func (m *Minter) mint(ctx context.Context, log logr.Logger) (determined bool, er
 	if err != nil {
 		return false, fmt.Errorf("reading the signing key: %w", err)
 	}
+	m.key = key
 	signer, err := webidentity.NewSigner(key, m.Issuer, m.Clock)
 	if err != nil {
 		return false, fmt.Errorf("reading the signing key in %s: %w", m.KeyFile, err)

@@ -101,6 +101,39 @@ func TestTokenIsRenewedLongBeforeItExpires(t *testing.T) {
 	})
 }
 
+func TestReplacedKeySignsAtOnce(t *testing.T) {
+	next, _, err := webidentity.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
+		bringKey()
+		clk.Step(retry)
+		synctest.Wait()
+		id := func() string {
+			token, err := os.ReadFile(m.File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return webidentity.KeyIDOf(token)
+		}
+		before, expires := id(), read(t, m.File).Expires
+		clk.Step(keyInterval)
+		synctest.Wait()
+		if read(t, m.File).Expires != expires {
+			t.Error("a token is issued although the key is the same")
+		}
+		if err := os.WriteFile(m.KeyFile, next, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		clk.Step(keyInterval)
+		synctest.Wait()
+		if after := id(); after == before || after == "" {
+			t.Errorf("the token is of key %q", after)
+		}
+	})
+}
+
 func TestTokenIsKeptWhenRenewalFails(t *testing.T) {
 	story(t, func(m *Minter, clk *clocktesting.FakeClock, bringKey func()) {
 		if _, err := os.Stat(m.File); err == nil {

@@ -5,6 +5,7 @@
 package tokensigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type Signer struct {
 	Client    client.Reader
 	Namespace string
 	Clock     clock.PassiveClock
+	// Key is the key of the Secret with the private key; by default the one that signs.
+	Key string
 }
 
 // Token returns a token of the issuer for a subject: the operator's own subject, or a component's, to check its role.
@@ -41,7 +44,7 @@ func (s *Signer) Token(ctx context.Context, issuerURL, subject string) ([]byte, 
 	}
 	signer, err := webidentity.NewSigner(key, issuerURL, s.Clock)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s in Secret %s: %w", names.ServiceAccountPrivateKeyFile, names.ServiceAccountSigningKey, err)
+		return nil, fmt.Errorf("reading %s in Secret %s: %w", s.name(), names.ServiceAccountSigningKey, err)
 	}
 	token, err := signer.Token(subject, names.WebIdentityAudience, lifetime)
 	return []byte(token), err
@@ -56,11 +59,13 @@ func (s *Signer) Ready(ctx context.Context) error {
 func (s *Signer) key(ctx context.Context) ([]byte, error) {
 	secret := &corev1.Secret{}
 	err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: names.ServiceAccountSigningKey}, secret)
-	if apierrors.IsNotFound(err) || err == nil && len(secret.Data[names.ServiceAccountPrivateKeyFile]) == 0 {
+	if apierrors.IsNotFound(err) || err == nil && len(secret.Data[s.name()]) == 0 {
 		return nil, ErrNoKey
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the signing key: %w", err)
 	}
-	return secret.Data[names.ServiceAccountPrivateKeyFile], nil
+	return secret.Data[s.name()], nil
 }
+
+func (s *Signer) name() string { return cmp.Or(s.Key, names.ServiceAccountPrivateKeyFile) }

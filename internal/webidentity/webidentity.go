@@ -8,6 +8,7 @@
 package webidentity
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -166,6 +167,56 @@ func JWKS(publicKeys []byte) ([]byte, error) {
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: key, KeyID: id, Algorithm: string(algorithmOf(key)), Use: "sig"})
 	}
 	return json.Marshal(set)
+}
+
+// KeyIDs returns the IDs of all public keys in the PEM text, in the same order.
+func KeyIDs(publicKeys []byte) ([]string, error) {
+	keys, err := parsePublicKeys(publicKeys)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, key := range keys {
+		id, err := keyID(key)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// SplitPublicKeys returns each public key in the PEM text, PKIX in PEM.
+func SplitPublicKeys(publicKeys []byte) ([][]byte, error) {
+	keys, err := parsePublicKeys(publicKeys)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]byte
+	for _, key := range keys {
+		text, err := publicPEM(key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, nil
+}
+
+// KeyIDOf returns the ID of the key that has signed a token, or "" if the token has none. The signature is not verified.
+func KeyIDOf(token []byte) string {
+	header, _, _ := bytes.Cut(token, []byte("."))
+	text, err := base64.RawURLEncoding.DecodeString(string(header))
+	if err != nil {
+		return ""
+	}
+	fields := struct {
+		KeyID string `json:"kid"`
+	}{}
+	if json.Unmarshal(text, &fields) != nil {
+		return ""
+	}
+	return fields.KeyID
 }
 
 // algorithmOf returns the algorithm with which kube-apiserver signs with a key of this type.

@@ -244,6 +244,11 @@ func (e *Emulator) MapIssuer(ctx context.Context, host, bucket string) error {
 	return e.post(ctx, "issuers", map[string]string{host: bucket})
 }
 
+// KeepKeys sets how long STS keeps the public keys of an issuer before it reads them again. The default is a minute.
+func (e *Emulator) KeepKeys(ctx context.Context, issuer string, lifetime time.Duration) error {
+	return e.post(ctx, "keys", map[string]float64{issuer: lifetime.Seconds()})
+}
+
 // Resource is something that an account owns.
 type Resource struct {
 	Kind  string `json:"kind"` // vpc-endpoint, endpoint-service, security-group, record, load-balancer, ...

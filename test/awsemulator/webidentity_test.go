@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,7 @@ func TestAWebIdentityTokenOpensItsRole(t *testing.T) {
 	equal(t, "session", *who.Arn, "arn:aws:sts::"+id.customer.Account+":assumed-role/demo-abcde-control-plane-operator/control-plane-operator")
 
 	// Clusters of earlier versions have RSA keys.
+	id = newIdentity(t)
 	id.private, id.public, err = webidentity.GenerateRSAKey()
 	must(t, err)
 	id.publish(t, id.issuer, id.public)
@@ -262,6 +264,38 @@ func TestTheIssuersDocumentsDecide(t *testing.T) {
 			refused(t, err, c.want)
 		})
 	}
+}
+
+// STS keeps public keys. A key that signs at once after its publication is refused, and a rotation in stages is not noticed.
+func TestTokensAreAcceptedInEachStageOfARotation(t *testing.T) {
+	id := newIdentity(t)
+	must(t, emulator.KeepKeys(t.Context(), id.issuer, time.Hour))
+	next, nextPublic, err := webidentity.GenerateKey()
+	must(t, err)
+	expect := func(stage, old, new string) {
+		t.Helper()
+		for key, want := range map[string]string{string(id.private): old, string(next): new} {
+			_, err := id.assume(t, id.customer.Role, id.token(t, []byte(key), id.issuer, names.ControlPlaneOperatorSubject, names.WebIdentityAudience, clock.RealClock{}))
+			t.Log(stage)
+			refused(t, err, want)
+		}
+	}
+	expire := func() {
+		t.Helper()
+		must(t, emulator.KeepKeys(t.Context(), id.issuer, 0))
+		_, err := id.assume(t, id.customer.Role, id.good(t))
+		t.Log(err) // of a key that was retired
+		must(t, emulator.KeepKeys(t.Context(), id.issuer, time.Hour))
+	}
+	expect("only the old key is published", "", "InvalidIdentityToken")
+	id.publish(t, id.issuer, slices.Concat(id.public, nextPublic))
+	expect("both are published, and caches have the old one", "", "InvalidIdentityToken")
+	expire()
+	expect("both are published", "", "")
+	id.publish(t, id.issuer, nextPublic)
+	expect("the old one is retired, and caches have it", "", "")
+	expire()
+	expect("the old one is retired", "InvalidIdentityToken", "")
 }
 
 func TestAnIssuerMayHaveItsOwnHost(t *testing.T) {

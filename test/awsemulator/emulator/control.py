@@ -124,6 +124,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
             instances.set_consoles(body)
         case "POST", "issuers":
             webidentity.map_issuers(body)
+        case "POST", "keys":
+            webidentity.keep_keys(body)
         case "POST", "reset":
             _reset(query.get("only", ""))
         case _:

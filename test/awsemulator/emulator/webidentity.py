@@ -5,6 +5,10 @@ signed by a key that its issuer publishes, and the documents of the issuer are
 fetched the way AWS fetches them: anonymously, from the issuer's URL. For the
 URL of an S3 bucket that is a public object in this emulator, so a bucket, a
 policy, a key id or a discovery document that is wrong shows here.
+
+The keys of an issuer are kept for a while, and a key that is missing is not
+looked for earlier. AWS documents neither for STS; for API Gateway it documents
+an hour. A key that signs as soon as it is published is refused here.
 """
 
 from __future__ import annotations
@@ -120,8 +124,31 @@ def _split(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes, bytes]:
         ) from None
 
 
+KEPT = 60.0  # seconds
+
+_kept: dict[str, tuple[float, list[dict[str, Any]]]] = {}  # issuer -> when its keys were read, and the keys
+_lifetimes: dict[str, float] = {}  # issuer -> seconds
+
+
+def keep_keys(lifetimes: dict[str, float]) -> None:
+    """Keep the keys of issuers for that many seconds."""
+    _lifetimes.update({issuer: float(seconds) for issuer, seconds in lifetimes.items()})
+
+
 def _published_key(issuer: str, key_id: str) -> dict[str, Any]:
-    """Read the issuer's discovery document and its key set, and pick the key."""
+    """Pick a key of the issuer, as they were read last."""
+    read, keys = _kept.get(issuer, (0.0, []))
+    if not keys or time.monotonic() - read >= _lifetimes.get(issuer, KEPT):
+        keys = _published_keys(issuer)
+        _kept[issuer] = time.monotonic(), keys
+    for key in keys:
+        if not key_id or key.get("kid") == key_id:
+            return key
+    raise _invalid(f"Couldn't retrieve verification key from your identity provider: no key {key_id} of {issuer}")
+
+
+def _published_keys(issuer: str) -> list[dict[str, Any]]:
+    """Read the issuer's discovery document and its key set."""
     unreachable = "Couldn't retrieve verification key from your identity provider"
     status, body = _fetch(issuer.rstrip("/") + "/.well-known/openid-configuration")
     if status != 200:
@@ -137,13 +164,10 @@ def _published_key(issuer: str, key_id: str) -> dict[str, Any]:
     if status != 200:
         raise _invalid(f"{unreachable}: {keys_url} answered {status}")
     try:
-        keys = [key for key in json.loads(body)["keys"] if not key_id or key.get("kid") == key_id]
-    except (ValueError, KeyError, TypeError, AttributeError):
+        keys = [dict(key) for key in json.loads(body)["keys"]]
+    except (ValueError, KeyError, TypeError):
         raise _invalid(f"{unreachable}: {keys_url} is not a key set") from None
-    if not keys:
-        raise _invalid(f"{unreachable}: no key {key_id} at {keys_url}")
-    key: dict[str, Any] = keys[0]
-    return key
+    return keys
 
 
 def published(issuer: str) -> bool:
@@ -204,8 +228,10 @@ def map_issuers(hosts: dict[str, str]) -> None:
 
 
 def reset() -> None:
-    """Forget the mapped issuers."""
+    """Forget the mapped issuers, and all keys."""
     _mapped.clear()
+    _kept.clear()
+    _lifetimes.clear()
 
 
 def locate(url: str) -> tuple[str, str]:

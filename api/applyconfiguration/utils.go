@@ -241,6 +241,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.NodeVersionApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("OIDCDocumentsStatus"):
 		return &hypershiftv1beta1.OIDCDocumentsStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("OldSigningKeyStatus"):
+		return &hypershiftv1beta1.OldSigningKeyStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("OldSigningKeyTokens"):
+		return &hypershiftv1beta1.OldSigningKeyTokensApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("OperatorConfiguration"):
 		return &hypershiftv1beta1.OperatorConfigurationApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("OSImageStream"):
@@ -285,6 +289,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.SecretEncryptionStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SecretReference"):
 		return &hypershiftv1beta1.SecretReferenceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ServiceAccountKeysStatus"):
+		return &hypershiftv1beta1.ServiceAccountKeysStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ServiceAccountSigningKeyStatus"):
+		return &hypershiftv1beta1.ServiceAccountSigningKeyStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ServiceNetworkEntry"):
 		return &hypershiftv1beta1.ServiceNetworkEntryApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ServicePublishingStrategy"):

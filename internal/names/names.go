@@ -28,7 +28,11 @@ const (
 	// ServiceAccountPrivateKeyFile and ServiceAccountPublicKeyFile are its keys, in PEM.
 	ServiceAccountPrivateKeyFile = "service-account.key"
 	ServiceAccountPublicKeyFile  = "service-account.pub"
-	PullSecret                   = "pull-secret"
+	// NextServiceAccountPrivateKeyFile is the private key that will sign after a rotation, and ServiceAccountKeysRecord the state of
+	// the rotation (package signingkeys).
+	NextServiceAccountPrivateKeyFile = "next-service-account.key"
+	ServiceAccountKeysRecord         = "rotation"
+	PullSecret                       = "pull-secret"
 	// HostedPullSecret is its copy in kube-system of the hosted cluster. Pods on nodes name it, and nodes read it.
 	HostedPullSecret = "hypershift-pull-secret"
 	// SSHKey holds the public keys that may log in to the nodes.

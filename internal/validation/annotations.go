@@ -24,6 +24,8 @@ var annotationValues = map[string]struct {
 	hyperv1.KubeAPIServerMaxRequestsInFlightAnnotation:              {isFrom(1, 1<<20), "a number above 0, such as 3000"},
 	hyperv1.KubeAPIServerMaxMutatingRequestsInFlightAnnotation:      {isFrom(1, 1<<20), "a number above 0, such as 1000"},
 	hyperv1.KubeAPIServerServiceAccountTokenMaxExpirationAnnotation: {isTokenExpiration, "a duration of one hour at least, such as 24h"},
+	hyperv1.SigningKeyPublicationAnnotation:                         {isDuration, "a duration such as 24h"},
+	hyperv1.SigningKeyMaxAgeAnnotation:                              {isKeyAge, "a duration of 24h at least, such as 2160h"},
 	hyperv1.KubeAPIServerVerbosityLevelAnnotation:                   {isFrom(0, 10), "a number from 0 to 10, such as 2"},
 	hyperv1.DestroyGracePeriodAnnotation:                            {isDuration, "a duration such as 10m"},
 	hyperv1.GiveUpAfterAnnotation:                                   {isDuration, "a duration such as 10m"},
@@ -67,6 +69,12 @@ func isGoAwayChance(text string) bool {
 func isTokenExpiration(text string) bool {
 	d, err := time.ParseDuration(text)
 	return err == nil && d >= time.Hour && d <= (1<<32)*time.Second
+}
+
+// isKeyAge accepts ages at which one rotation ends before the next one begins.
+func isKeyAge(text string) bool {
+	d, err := time.ParseDuration(text)
+	return err == nil && d >= 24*time.Hour
 }
 
 func isDuration(text string) bool {

@@ -16,6 +16,8 @@ func TestValuesOfAnnotations(t *testing.T) {
 		hyperv1.KubeAPIServerMaxRequestsInFlightAnnotation:              {[]string{"1", "400"}, []string{"0", "-3", "many"}},
 		hyperv1.KubeAPIServerMaxMutatingRequestsInFlightAnnotation:      {[]string{"1", "200"}, []string{"0", "2k"}},
 		hyperv1.KubeAPIServerServiceAccountTokenMaxExpirationAnnotation: {[]string{"1h", "24h"}, []string{"59m", "24", "day"}},
+		hyperv1.SigningKeyPublicationAnnotation:                         {[]string{"0s", "90s", "24h"}, []string{"-1h", "24", "day"}},
+		hyperv1.SigningKeyMaxAgeAnnotation:                              {[]string{"24h", "2160h"}, []string{"1h", "-24h", "90", "90d"}},
 		hyperv1.KubeAPIServerVerbosityLevelAnnotation:                   {[]string{"0", "2", "10"}, []string{"-1", "11", "debug"}},
 		hyperv1.DestroyGracePeriodAnnotation:                            {[]string{"0s", "10m"}, []string{"10", "-1m", "soon"}},
 		hyperv1.GiveUpAfterAnnotation:                                   {[]string{"0s", "10m"}, []string{"10", "-1m", "soon"}},

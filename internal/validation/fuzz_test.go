@@ -34,7 +34,8 @@ func FuzzAnnotations(f *testing.F) {
 			t.Errorf("annotation %s may be %q", key, value)
 		}
 		switch key {
-		case hyperv1.DestroyGracePeriodAnnotation, hyperv1.GiveUpAfterAnnotation, hyperv1.KubeAPIServerServiceAccountTokenMaxExpirationAnnotation:
+		case hyperv1.DestroyGracePeriodAnnotation, hyperv1.GiveUpAfterAnnotation, hyperv1.KubeAPIServerServiceAccountTokenMaxExpirationAnnotation,
+			hyperv1.SigningKeyPublicationAnnotation, hyperv1.SigningKeyMaxAgeAnnotation:
 			if d, err := time.ParseDuration(value); err != nil || d < 0 {
 				t.Errorf("annotation %s may be %q", key, value)
 			}

@@ -39,7 +39,7 @@ const (
 	// at a time. Default 1000.
 	KubeAPIServerMaxMutatingRequestsInFlightAnnotation = "hypershift.openshift.io/kube-apiserver-max-mutating-requests-inflight"
 	// KubeAPIServerServiceAccountTokenMaxExpirationAnnotation is the longest validity of a requested service account token, such as
-	// 24h, at least one hour. Default: no limit.
+	// 24h, at least one hour. Default 8760h, a year. After a rotation, the previous signing key is accepted for this time at least.
 	KubeAPIServerServiceAccountTokenMaxExpirationAnnotation = "hypershift.openshift.io/kube-apiserver-service-account-token-max-expiration"
 	// KubeAPIServerVerbosityLevelAnnotation is the API server's log verbosity, from 0 to 10. From 8 on, logs contain the bodies of
 	// requests, also those of Secrets. Default 0.
@@ -64,9 +64,20 @@ const (
 	// and kubeconfigs. The user supplies them.
 	DisablePKIReconciliationAnnotation = "hypershift.openshift.io/disable-pki-reconciliation"
 	// SigningKeyTypeAnnotation is the type of the key for service account tokens, which is created with the cluster: ECDSA (P-256,
-	// the default), or RSA (2048 bits) if programs that verify these tokens do not support ES256. AWS accepts both. Another value,
-	// and a later change, have no effect.
+	// the default), or RSA (2048 bits) if programs that verify these tokens do not support ES256. AWS accepts both. Another value
+	// has no effect. A later change has an effect on the next rotation.
 	SigningKeyTypeAnnotation = "hypershift.openshift.io/service-account-signing-key-type"
+	// RotateSigningKeyAnnotation replaces the generated key that signs service account tokens when its value changes. Tokens of the
+	// previous key stay valid. See docs/certificates.md.
+	RotateSigningKeyAnnotation = "hypershift.openshift.io/rotate-service-account-signing-key"
+	// RetireSigningKeyAnnotation is the ID of a key that signs, or has signed, service account tokens. It is accepted only as long as
+	// programs need to replace it, and its tokens become invalid before they expire. Remove the annotation afterwards.
+	RetireSigningKeyAnnotation = "hypershift.openshift.io/retire-service-account-signing-key"
+	// SigningKeyPublicationAnnotation is how long a new key is published before it signs, such as 24h, the default. Programs that
+	// verify tokens, among them AWS, cache public keys.
+	SigningKeyPublicationAnnotation = "hypershift.openshift.io/service-account-signing-key-publication"
+	// SigningKeyMaxAgeAnnotation is the age, such as 2160h, at least 24h, at which the generated key is replaced. Default: never.
+	SigningKeyMaxAgeAnnotation = "hypershift.openshift.io/service-account-signing-key-max-age"
 	// RotateCertificatesAnnotation replaces the control plane's certificate authorities when its value changes. Both are
 	// trusted until all programs use the new ones.
 	RotateCertificatesAnnotation = "hypershift.openshift.io/rotate-certificates"

@@ -202,6 +202,9 @@ type HostedControlPlaneStatus struct {
 	// calls of STS when the control-plane-operator restarts.
 	// +optional
 	AWSRolesIsolation *AWSRolesIsolationRecord `json:"awsRolesIsolation,omitempty"`
+	// ServiceAccountKeys reports how far the control plane uses the keys of service account tokens during a rotation.
+	// +optional
+	ServiceAccountKeys *ServiceAccountKeysStatus `json:"serviceAccountKeys,omitempty"`
 	// ServedEndpointAccess is the access mode whose load balancers, Routes and endpoints exist. It is that of
 	// spec.platform.aws.endpointAccess, or PublicAndPrivate as long as machines use a path that spec does not have.
 	// +optional

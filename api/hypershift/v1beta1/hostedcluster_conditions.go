@@ -35,6 +35,10 @@ const (
 	// EtcdBackupSucceeded is True when the last backup of etcd that has ended is stored and verified. If False, the message has
 	// its failure. Absent without backups. See docs/backup.md.
 	EtcdBackupSucceeded = "EtcdBackupSucceeded"
+	// ServiceAccountSigningKeyRotated is True when the latest key signs all service account tokens; old keys may still be accepted. If
+	// False, a rotation is in progress, and the message names what it waits for. Absent before the first rotation. See
+	// docs/certificates.md.
+	ServiceAccountSigningKeyRotated = "ServiceAccountSigningKeyRotated"
 )
 
 // Condition types of a HostedCluster about input of the user. While one of them is False, no changes are rolled out.

@@ -119,6 +119,11 @@ type HostedClusterStatus struct {
 	//
 	// +optional
 	SecretEncryption *SecretEncryptionStatus `json:"secretEncryption,omitempty"`
+
+	// serviceAccountSigningKey reports the keys of service account tokens, and their rotation.
+	//
+	// +optional
+	ServiceAccountSigningKey *ServiceAccountSigningKeyStatus `json:"serviceAccountSigningKey,omitempty"`
 }
 
 // PayloadArchType is a CPU architecture of release payloads.

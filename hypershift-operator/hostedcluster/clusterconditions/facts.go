@@ -58,6 +58,9 @@ type Facts struct {
 	// Backups are the HCPEtcdBackups of the cluster.
 	Backups []hyperv1.HCPEtcdBackup
 
+	// SigningKey is the condition of the key of service account tokens; nil if the key could not be read.
+	SigningKey *metav1.Condition
+
 	evaluated map[string]metav1.Condition
 }
 
@@ -84,6 +87,7 @@ func init() {
 		hyperv1.SupportedFields:                 supportedFields,
 		hyperv1.NetworkPoliciesEnforced:         networkPoliciesEnforced,
 		hyperv1.EtcdBackupSucceeded:             backupSucceeded,
+		hyperv1.ServiceAccountSigningKeyRotated: signingKeyRotated,
 		hyperv1.HostedClusterDestroyed:          destroyed,
 		hyperv1.HostedClusterAsleep:             asleep,
 		hyperv1.HostedClusterAvailable:          available,
@@ -147,6 +151,17 @@ func validConfiguration(f *Facts) metav1.Condition {
 		return f.is(metav1.ConditionFalse, validation.Reason(f.Tolerated), validation.Message(f.Tolerated))
 	}
 	return c
+}
+
+// signingKeyRotated stays as it was while the key cannot be read, and during a pause.
+func signingKeyRotated(f *Facts) metav1.Condition {
+	if f.SigningKey == nil {
+		return f.fromSteps(hyperv1.ServiceAccountSigningKeyRotated)
+	}
+	if f.SigningKey.Status == "" {
+		return absent
+	}
+	return f.is(f.SigningKey.Status, f.SigningKey.Reason, f.SigningKey.Message)
 }
 
 func unmanagedEtcdAvailable(f *Facts) metav1.Condition {

@@ -24,6 +24,8 @@ var healthyConditions = map[string]metav1.ConditionStatus{
 	hyperv1.NetworkPoliciesEnforced:  metav1.ConditionTrue,
 	hyperv1.EtcdBackupSucceeded:      metav1.ConditionTrue,
 
+	hyperv1.ServiceAccountSigningKeyRotated: metav1.ConditionTrue,
+
 	hyperv1.ValidHostedClusterConfiguration: metav1.ConditionTrue,
 	hyperv1.SupportedHostedCluster:          metav1.ConditionTrue,
 	hyperv1.ValidReleaseImage:               metav1.ConditionTrue,

@@ -65,9 +65,10 @@ type HostedClusterSpecApplyConfiguration struct {
 	// tokens are published at this URL. It cannot be changed.
 	IssuerURL *string `json:"issuerURL,omitempty"`
 	// serviceAccountSigningKey refers to a Secret in the namespace of this object. Its key "key" is a private key
-	// in PEM, P-256 or RSA, that signs the service accounts' tokens. Its optional key old-key.pub is a public key that
-	// is still trusted during a rotation. Without this field the operator generates a key. With it the user publishes
-	// the documents at issuerURL.
+	// in PEM, P-256 or RSA, that signs the service accounts' tokens. Another key is rolled out in stages: it signs after
+	// AWS accepts it, and the previous one is trusted until its tokens have expired. The optional key old-key.pub is a
+	// public key that is trusted in addition. Without this field the operator generates a key. With it the user
+	// publishes the documents at issuerURL.
 	ServiceAccountSigningKey *v1.LocalObjectReference `json:"serviceAccountSigningKey,omitempty"`
 	// configuration is the global configuration of the cluster.
 	Configuration *ClusterConfigurationApplyConfiguration `json:"configuration,omitempty"`

@@ -55,6 +55,8 @@ type HostedClusterStatusApplyConfiguration struct {
 	LastSuccessfulEtcdBackupURL *string `json:"lastSuccessfulEtcdBackupURL,omitempty"`
 	// secretEncryption records the key with which Secrets are encrypted.
 	SecretEncryption *SecretEncryptionStatusApplyConfiguration `json:"secretEncryption,omitempty"`
+	// serviceAccountSigningKey reports the keys of service account tokens, and their rotation.
+	ServiceAccountSigningKey *ServiceAccountSigningKeyStatusApplyConfiguration `json:"serviceAccountSigningKey,omitempty"`
 }
 
 // HostedClusterStatusApplyConfiguration constructs a declarative configuration of the HostedClusterStatus type for use with
@@ -227,5 +229,13 @@ func (b *HostedClusterStatusApplyConfiguration) WithLastSuccessfulEtcdBackupURL(
 // If called multiple times, the SecretEncryption field is set to the value of the last call.
 func (b *HostedClusterStatusApplyConfiguration) WithSecretEncryption(value *SecretEncryptionStatusApplyConfiguration) *HostedClusterStatusApplyConfiguration {
 	b.SecretEncryption = value
+	return b
+}
+
+// WithServiceAccountSigningKey sets the ServiceAccountSigningKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ServiceAccountSigningKey field is set to the value of the last call.
+func (b *HostedClusterStatusApplyConfiguration) WithServiceAccountSigningKey(value *ServiceAccountSigningKeyStatusApplyConfiguration) *HostedClusterStatusApplyConfiguration {
+	b.ServiceAccountSigningKey = value
 	return b
 }

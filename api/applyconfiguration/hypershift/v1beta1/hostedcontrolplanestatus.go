@@ -72,6 +72,8 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	// AWSRolesIsolation is the last check of the operators' roles that found all of them isolated. It saves the
 	// calls of STS when the control-plane-operator restarts.
 	AWSRolesIsolation *AWSRolesIsolationRecordApplyConfiguration `json:"awsRolesIsolation,omitempty"`
+	// ServiceAccountKeys reports how far the control plane uses the keys of service account tokens during a rotation.
+	ServiceAccountKeys *ServiceAccountKeysStatusApplyConfiguration `json:"serviceAccountKeys,omitempty"`
 	// ServedEndpointAccess is the access mode whose load balancers, Routes and endpoints exist. It is that of
 	// spec.platform.aws.endpointAccess, or PublicAndPrivate as long as machines use a path that spec does not have.
 	ServedEndpointAccess *hypershiftv1beta1.AWSEndpointAccessType `json:"servedEndpointAccess,omitempty"`
@@ -263,6 +265,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithSecretEncryptionRecord(
 // If called multiple times, the AWSRolesIsolation field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithAWSRolesIsolation(value *AWSRolesIsolationRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.AWSRolesIsolation = value
+	return b
+}
+
+// WithServiceAccountKeys sets the ServiceAccountKeys field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ServiceAccountKeys field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithServiceAccountKeys(value *ServiceAccountKeysStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.ServiceAccountKeys = value
 	return b
 }
 

@@ -9,6 +9,7 @@
 //	hostedapi            health and kubeconfigs of the hosted API server
 //	hostedclusterresources  objects inside the hosted cluster: DNS, proxies, tunnels, permissions, certificate requests
 //	certificaterevocation  CertificateRevocationRequests
+//	signingkeys          keys of service account tokens: whether programs have loaded them, during a rotation
 //	nodejoin             why machines do not become nodes
 //	publicnames          whether the public names resolve
 //	awsprivatelink       AWSEndpointServices and their VPC endpoints in the customer's account

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/smithy-go/middleware"
 	routev1 "github.com/openshift/api/route/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -41,6 +42,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/nodejoin"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/publicnames"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/routerconfig"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/signingkeys"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/workersecuritygroup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
@@ -67,6 +69,7 @@ type Operator struct {
 	options      Options
 	signer       *tokensigner.Signer
 	sessions     *identity.Sessions
+	aws          []func(*middleware.Stack) error
 	releases     release.Resolver
 	certificates *certificates.Certificates
 	// status is the one writer of the status of the HostedControlPlane.
@@ -110,7 +113,7 @@ func New(cfg *rest.Config, opts Options, deps Dependencies) (*Operator, error) {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
 	signer := &tokensigner.Signer{Client: mgr.GetAPIReader(), Namespace: opts.Namespace, Clock: clock.RealClock{}}
-	o := &Operator{Manager: mgr, options: opts, signer: signer, status: controlplanestatus.New(mgr.GetClient(), mgr.GetAPIReader()), releases: deps.Releases, sessions: identity.New(identity.Options{
+	o := &Operator{Manager: mgr, options: opts, aws: deps.AWS, signer: signer, status: controlplanestatus.New(mgr.GetClient(), mgr.GetAPIReader()), releases: deps.Releases, sessions: identity.New(identity.Options{
 		Name: names.ControlPlaneOperator, Token: signer.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: deps.AWS,
 	})}
 	o.certificates = certificates.New(certificates.Options{
@@ -137,7 +140,7 @@ func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addEtcdVolumes(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation())
+	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addEtcdVolumes(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation(), o.addSigningKeys())
 }
 
 // addMetrics adds the metrics that a scrape derives from the cache.
@@ -237,6 +240,20 @@ func (o *Operator) addNodeJoin() error {
 func (o *Operator) addCertificateRevocation() error {
 	return certificaterevocation.Setup(o, certificaterevocation.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
+	})
+}
+
+// addSigningKeys adds the controller that verifies the keys of service account tokens during a rotation.
+func (o *Operator) addSigningKeys() error {
+	next := &tokensigner.Signer{Client: o.GetAPIReader(), Namespace: o.options.Namespace, Clock: clock.RealClock{}, Key: names.NextServiceAccountPrivateKeyFile}
+	sessions := identity.New(identity.Options{
+		Name: names.ControlPlaneOperator, Token: next.Token, Subject: names.ControlPlaneOperatorSubject, Clock: clock.RealClock{}, Middleware: o.aws,
+	})
+	return signingkeys.Setup(o, signingkeys.Options{
+		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Clock: clock.RealClock{},
+		TakeRole: func(ctx context.Context, region, issuerURL, roleARN string) error {
+			return sessions.TakeRole(ctx, identity.Target{Region: region, IssuerURL: issuerURL, RoleARN: roleARN})
+		},
 	})
 }
 

@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/podnetwork"
+	"github.com/hosted-control-planes/hypershift/internal/signingkeys"
 )
 
 func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
@@ -28,7 +30,22 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 		return err
 	}
 	c.Args = slices.Concat(c.Args, nodeRanges, gates)
+	showSigningKey(env, d)
 	return nil
+}
+
+// SigningKeyAnnotation, on the pods, is the ID of the key with which they sign tokens of service accounts.
+const SigningKeyAnnotation = "hypershift.openshift.io/service-account-signing-key"
+
+// showSigningKey shows which pods have started with a new key. The hypershift-operator reports a key that cannot be read.
+func showSigningKey(env *target.ControlPlane, d *appsv1.Deployment) {
+	secret := env.Secrets[names.ServiceAccountSigningKey]
+	if secret == nil {
+		return
+	}
+	if key, err := signingkeys.NewKey(secret.Data[names.ServiceAccountPrivateKeyFile]); err == nil {
+		metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, SigningKeyAnnotation, key.ID)
+	}
 }
 
 // nodeRangeArgs makes kube-controller-manager allocate a range of pod addresses for each node, if the network plugin

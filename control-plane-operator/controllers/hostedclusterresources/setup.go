@@ -51,7 +51,7 @@ var relevantChanges = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 func relevant(hcp *hyperv1.HostedControlPlane) any {
 	return []any{
 		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, objects.Arrived(hcp), hcp.ServedAccess(),
-		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryptionRecord),
+		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryptionRecord), objects.ChecksTokens(hcp),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -30,8 +31,8 @@ var permissions = Set{
 	Desired: desiredPermissions,
 }
 
-// desiredPermissions grants the deletion of user objects only during the cleanup, and writes of Secrets only during
-// their re-encryption.
+// desiredPermissions grants the deletion of user objects only during the cleanup, writes of Secrets only during their
+// re-encryption, and lists of Secrets only while an old key of their tokens could be retired.
 func desiredPermissions(_ context.Context, b *Builder) ([]client.Object, error) {
 	files := []string{"permissions.yaml", "permissions-nodes.yaml"}
 	if b.HCP.Annotations[hyperv1.ClusterAutoscalerAnnotation] == "true" {
@@ -49,7 +50,15 @@ func desiredPermissions(_ context.Context, b *Builder) ([]client.Object, error) 
 	if secretencryption.Rewrites(b.HCP.Status.SecretEncryptionRecord) {
 		files = append(files, "permissions-encryption.yaml")
 	}
+	if ChecksTokens(b.HCP) {
+		files = append(files, "permissions-signingkeys.yaml")
+	}
 	return assets(files...)
+}
+
+// ChecksTokens reports whether the operator looks for tokens of old keys of service accounts.
+func ChecksTokens(hcp *hyperv1.HostedControlPlane) bool {
+	return hcp.Status.ServiceAccountKeys != nil && ptr.Deref(hcp.Status.ServiceAccountKeys.ChecksTokens, false)
 }
 
 // EnsurePermissions reconciles the permissions. It waits, by reconcile.Wait, until new ones take effect.

@@ -188,6 +188,7 @@ func (r *Reconciler) controller() *Controller {
 			reconcile.Step[*scope]{Name: "pull secret", Run: r.ensurePullSecret},
 			reconcile.Step[*scope]{Name: "control-plane-operator", Run: r.ensureOperator},
 			reconcile.Step[*scope]{Name: "token issuer", Condition: hyperv1.ValidOIDCConfiguration, Run: r.ensureIssuer},
+			reconcile.Step[*scope]{Name: "rotation of the signing key", Run: r.rotateSigningKey},
 			reconcile.Step[*scope]{Name: "copies of user objects", Run: r.ensureCopies},
 			reconcile.Step[*scope]{Name: "certificate authorities of the proxy", Condition: hyperv1.ValidProxyConfiguration, Run: r.checkProxyTrust},
 			reconcile.Step[*scope]{Name: "unmanaged etcd credentials", Condition: hyperv1.UnmanagedEtcdAvailable, Run: r.checkEtcdClient},
@@ -232,7 +233,7 @@ func (r *Reconciler) controller() *Controller {
 		Spacing: reconcile.DefaultSpacing, Prompt: []string{hyperv1.HostedClusterAvailable},
 		CanWait: []string{"version", "controlPlaneVersion", "payloadArch", "controlPlaneEndpoint", "observedGeneration"},
 		Status:  r.summarize, Classify: classify,
-		Resync: func(*scope) time.Duration { return r.Resync }, NoLaterThan: noLaterThan,
+		Resync: func(*scope) time.Duration { return r.Resync }, NoLaterThan: func(s *scope) time.Duration { return sooner(noLaterThan(s), r.rotationCheckAfter(s)) },
 		MaxBackoff: 5 * time.Minute,
 		Workers:    workers,
 	}
@@ -311,10 +312,15 @@ func noLaterThan(s *scope) time.Duration {
 	if s.paused {
 		next = s.pauseLeft
 	}
-	if next == 0 || s.health.CheckAfter > 0 && s.health.CheckAfter < next {
-		return s.health.CheckAfter
+	return sooner(next, s.health.CheckAfter)
+}
+
+// sooner returns the shorter of two times; 0 is no time.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
 	}
-	return next
+	return a
 }
 
 // summarize evaluates the conditions; the engine has already set the steps' conditions.
@@ -339,7 +345,7 @@ func (r *Reconciler) summarize(s *scope, report reconcile.Report, conditions *re
 		Releases: s.releases, PreviousVersion: previous,
 		SpecApplied: s.specApplied, Tolerated: s.tolerated, ImageOverrides: r.AllowOperatorImageOverride,
 		Sleep: s.sleep, Machines: s.machines,
-		NodesExpected: slices.ContainsFunc(s.pools, asksForNodes), Backups: s.backups,
+		NodesExpected: slices.ContainsFunc(s.pools, asksForNodes), Backups: s.backups, SigningKey: r.reportSigningKey(s),
 	}
 	if last := clusterconditions.LastBackup(s.backups, clusterconditions.Stored); last != nil {
 		s.hc.Status.LastSuccessfulEtcdBackupURL = last.Status.SnapshotURL

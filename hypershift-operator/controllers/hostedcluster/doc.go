@@ -10,6 +10,7 @@
 //	            pull secret                copy of the user's                      userobjects.go
 //	            control-plane-operator     Deployment and its permissions          operator.go, pods.go
 //	            token issuer               signing key; OIDC documents in S3       issuer.go
+//	            rotation of the signing key   the next step of package signingkeys  signingkey.go
 //	            copies of user objects                                             userobjects.go
 //	            certificate authorities of the proxy                               userobjects.go
 //	            unmanaged etcd credentials                                         userobjects.go

@@ -8,28 +8,37 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/oidc"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
-	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
 // ensureIssuer creates the key that signs the cluster's tokens, and publishes the
 // documents by which AWS verifies them.
 func (r *Reconciler) ensureIssuer(ctx context.Context, s *scope) error {
-	keys := oidc.SigningKeys{Cached: r.Client, Live: r.Reader, Generate: r.GenerateKey}
-	if s.hc.Annotations[hyperv1.SigningKeyTypeAnnotation] == hyperv1.SigningKeyTypeRSA {
-		keys.Generate = webidentity.GenerateRSAKey
-	}
-	secret, err := keys.Get(ctx, &s.hc.Spec, s.plane, s.objects)
+	keys, err := r.signingKeys(s).Get(ctx, &s.hc.Spec, s.plane, s.objects, r.rotationFacts(s))
 	if err != nil {
 		return err
 	}
-	if _, err := r.apply.Apply(ctx, s.secretsSet(setSigningKey), secret); err != nil || s.aws() == nil {
+	if err := r.storeKeys(ctx, s, keys.Stored, keys.State); err != nil {
 		return err
 	}
+	s.keys = keys
+	if s.aws() == nil {
+		s.documents.stored = true // there are none
+		return keys.Fault
+	}
 	if s.hc.Spec.ServiceAccountSigningKey != nil {
+		s.documents.stored = true // AWS has to accept the next key
+		if keys.Fault != nil {
+			return keys.Fault
+		}
 		return reconcile.Unverified(hyperv1.StatusUnknownReason,
 			"the documents at %s are the user's to publish, because the signing key is; ValidAWSIdentityProvider says whether AWS accepts them", s.hc.Spec.IssuerURL)
 	}
-	site, err := r.oidc.Site(oidc.IssuerOf(s.hc), oidc.PublicKeys(secret))
+	return r.publishDocuments(ctx, s, keys)
+}
+
+// publishDocuments stores the documents with all keys that are accepted.
+func (r *Reconciler) publishDocuments(ctx context.Context, s *scope, keys *oidc.Keys) error {
+	site, err := r.oidc.Site(oidc.IssuerOf(s.hc), keys.PublicKeys())
 	if err != nil {
 		return err
 	}
@@ -40,6 +49,7 @@ func (r *Reconciler) ensureIssuer(ctx context.Context, s *scope) error {
 		s.hc.Status.OIDCDocuments = r.oidc.Location()
 		return s.save(ctx)
 	})
+	s.documents.stored, s.documents.rewritten = err == nil, changed
 	if err == nil && changed {
 		r.Recorder.Eventf(s.hc, nil, corev1.EventTypeNormal, "OIDCDocumentsPublished", "Publish", "Published the OIDC documents of %s", s.hc.Spec.IssuerURL)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/clusterrelease"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/controlplane"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/etcdrestores"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/oidc"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/operatorhealth"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sleep"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/teardown"
@@ -63,6 +64,11 @@ type scope struct {
 	// memoryFactor is the memory limit of containers as a multiple of their
 	// request, 0 for none.
 	memoryFactor int64
+
+	// keys sign service account tokens, and documents is whether the documents with them are stored, and whether
+	// they were rewritten. Set by ensureIssuer.
+	keys      *oidc.Keys
+	documents struct{ stored, rewritten bool }
 
 	// health is whether the control-plane-operator runs.
 	health operatorhealth.Health

@@ -72,6 +72,12 @@ type managementCluster struct {
 	created []hyperv1.LeftBehindResource
 	// silent makes the control-plane-operator stop its reports.
 	silent bool
+	// newKey generates signing keys; nil for one key for all clusters.
+	newKey func() (private, public []byte, err error)
+	// stale is a Secret as the controller's cache has it.
+	stale *corev1.Secret
+	// verifies makes the control-plane-operator verify which signing keys the API servers use.
+	verifies bool
 	// hasty deletes the cluster while it gets its finalizer, as a user could.
 	hasty bool
 }
@@ -130,6 +136,10 @@ func (e *managementCluster) start() testenv.Pass {
 			if _, ok := obj.(*hyperv1.HostedCluster); ok && e.blind {
 				return apierrors.NewNotFound(hyperv1.GroupVersion.WithResource("hostedclusters").GroupResource(), key.Name)
 			}
+			if secret, ok := obj.(*corev1.Secret); ok && e.stale != nil && key == client.ObjectKeyFromObject(e.stale) {
+				e.stale.DeepCopyInto(secret)
+				return nil
+			}
 			return c.Get(ctx, key, obj, opts...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -147,6 +157,9 @@ func (e *managementCluster) start() testenv.Pass {
 		AllowOperatorImageOverride: e.imageOverride, Releases: e.releases, Limits: limits.Default(), PoliciesEnforced: e.enforced,
 		GenerateKey: oneKey, PrivateRegion: e.region, ControlPlaneOperatorImage: image, ClusterAPIImage: "example.test/cluster-api:1", CAPIProviderImage: "example.test/cluster-api-provider-aws:1",
 		Resync: 30 * time.Minute, DocumentsAge: time.Hour, Namespace: e.namespace,
+	}
+	if e.newKey != nil {
+		o.GenerateKey = e.newKey
 	}
 	if e.bucket != "" {
 		o.Documents = oidcdocs.New(oidcdocs.NewClient(e.Config(e.AWS.Account(provider), region, "hypershift-operator")), e.bucket)
@@ -269,7 +282,7 @@ func (e *managementCluster) controlPlaneOperator(ctx context.Context) error {
 		case meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.HostedClusterAsleep) != nil:
 			err = e.reportAwake(ctx, hcp)
 		default:
-			err = e.reportHealthy(ctx, hcp, &endpoints.Items[0])
+			err = errors.Join(e.reportHealthy(ctx, hcp, &endpoints.Items[0]), e.reportKeys(ctx, hcp))
 		}
 		if client.IgnoreNotFound(err) != nil {
 			return err

@@ -3,7 +3,7 @@
 // installation.
 //
 //	ParseIssuer   which bucket serves the URL of an issuer    location.go
-//	SigningKeys   the key pair that signs the tokens           signingkey.go
+//	SigningKeys   the keys that sign the tokens                signingkey.go
 //	Publisher     the documents in the bucket                  publisher.go
 //
 // Neither needs a running control plane: AWS can verify tokens before the hosted

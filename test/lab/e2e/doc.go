@@ -6,6 +6,7 @@
 //	everyday_test.go    forty kubectl commands of a user (kubectl_test.go)
 //	upgrade_test.go     upgrade from 1.35.4 to 1.36.3 during requests; the cluster stays Available
 //	keys_test.go        Secrets get encrypted, then re-encrypted with another key, while requests read them
+//	tokenkeys_test.go   the key of service account tokens is rotated, while tokens of each stage are used at the API server and in AWS
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine
 //	access_test.go      the access mode changes in every direction, while machines run pods
 //	workers_test.go     machines of the customer join and run pods; then all CAs are rotated (rotation_test.go)

@@ -33,6 +33,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestInstallation", Minutes: 2, Alone: true},
 	{Name: "TestKarpenter", Minutes: 6},
 	{Name: "TestKeys", Minutes: 16},
+	{Name: "TestKeysOfTokens", Minutes: 14},
 	{Name: "TestMistakes", Minutes: 4},
 	{Name: "TestMistakesForLife", Minutes: 1},
 	{Name: "TestNetworkPolicies", Minutes: 5},

@@ -3,13 +3,12 @@
 package applyconfiguration
 
 import (
-	runtime "k8s.io/apimachinery/pkg/runtime"
-	schema "k8s.io/apimachinery/pkg/runtime/schema"
-	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
-
 	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/applyconfiguration/hypershift/v1beta1"
 	internal "github.com/hosted-control-planes/hypershift/api/applyconfiguration/internal"
 	v1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	runtime "k8s.io/apimachinery/pkg/runtime"
+	schema "k8s.io/apimachinery/pkg/runtime/schema"
+	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
 )
 
 // ForKind returns an apply configuration type for the given GroupVersionKind, or nil if no

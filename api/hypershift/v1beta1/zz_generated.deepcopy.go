@@ -5,7 +5,7 @@
 package v1beta1
 
 import (
-	v1 "github.com/openshift/api/config/v1"
+	"github.com/openshift/api/config/v1"
 	operatorv1 "github.com/openshift/api/operator/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -5,14 +5,13 @@ package v1beta1
 import (
 	context "context"
 
+	applyconfigurationhypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/applyconfiguration/hypershift/v1beta1"
+	scheme "github.com/hosted-control-planes/hypershift/api/client/clientset/scheme"
+	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
 	watch "k8s.io/apimachinery/pkg/watch"
 	gentype "k8s.io/client-go/gentype"
-
-	applyconfigurationhypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/applyconfiguration/hypershift/v1beta1"
-	scheme "github.com/hosted-control-planes/hypershift/api/client/clientset/scheme"
-	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // EtcdRestoresGetter has a method to return a EtcdRestoreInterface.

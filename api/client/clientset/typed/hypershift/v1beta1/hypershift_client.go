@@ -5,10 +5,9 @@ package v1beta1
 import (
 	http "net/http"
 
-	rest "k8s.io/client-go/rest"
-
 	scheme "github.com/hosted-control-planes/hypershift/api/client/clientset/scheme"
 	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	rest "k8s.io/client-go/rest"
 )
 
 type HypershiftV1beta1Interface interface {

@@ -3,11 +3,10 @@
 package fake
 
 import (
-	gentype "k8s.io/client-go/gentype"
-
 	hypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/applyconfiguration/hypershift/v1beta1"
 	typedhypershiftv1beta1 "github.com/hosted-control-planes/hypershift/api/client/clientset/typed/hypershift/v1beta1"
 	v1beta1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	gentype "k8s.io/client-go/gentype"
 )
 
 // fakeEtcdRestores implements EtcdRestoreInterface

@@ -3,10 +3,9 @@
 package fake
 
 import (
+	v1beta1 "github.com/hosted-control-planes/hypershift/api/client/clientset/typed/hypershift/v1beta1"
 	rest "k8s.io/client-go/rest"
 	testing "k8s.io/client-go/testing"
-
-	v1beta1 "github.com/hosted-control-planes/hypershift/api/client/clientset/typed/hypershift/v1beta1"
 )
 
 type FakeHypershiftV1beta1 struct {

@@ -90,11 +90,6 @@ func (e *managementCluster) reportKeys(ctx context.Context, hcp *hyperv1.HostedC
 	return e.Admin().Status().Update(ctx, hcp)
 }
 
-func (e *managementCluster) annotate(key, value string) {
-	e.T.Helper()
-	e.change(func(hc *hyperv1.HostedCluster) { metav1.SetMetaDataAnnotation(&hc.ObjectMeta, key, value) })
-}
-
 func (e *managementCluster) keys() *signingkeys.State {
 	e.T.Helper()
 	secret := &corev1.Secret{}

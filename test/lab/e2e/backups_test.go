@@ -86,10 +86,7 @@ func TestBackups(t *testing.T) {
 	if len(after) < before+2 || !strings.Contains(strings.Join(after, " "), "-last.db") {
 		t.Errorf("the deletion made no last backup: %v", after)
 	}
-	for _, key := range after { // backups are kept longer than their cluster
-		_, err := b.provider().DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &b.bucket, Key: &key})
-		b.must(err)
-	}
+	b.emptyBucket(t.Context())
 	b.delete(t.Context())
 }
 
@@ -169,6 +166,17 @@ func (b *backups) schedule() {
 	}}
 	b.must(b.management.Create(b.t.Context(), s))
 	b.t.Cleanup(func() { b.must(client.IgnoreNotFound(b.management.Delete(context.WithoutCancel(b.t.Context()), s))) })
+}
+
+// emptyBucket deletes the backups, which are kept longer than their cluster.
+func (b *backups) emptyBucket(ctx context.Context) {
+	b.t.Helper()
+	out, err := b.provider().ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &b.bucket})
+	b.must(err)
+	for _, o := range out.Contents {
+		_, err := b.provider().DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.bucket, Key: o.Key})
+		b.must(err)
+	}
 }
 
 // objects returns the keys of the bucket.

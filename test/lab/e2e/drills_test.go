@@ -34,6 +34,7 @@ func TestDrills(t *testing.T) {
 	d.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	d.prepare()
 	d.create()
+	t.Cleanup(func() { d.emptyBucket(context.WithoutCancel(t.Context())) })
 	d.available()
 	d.eventually("all pods are ready", d.rolledOut)
 	d.kubectl("create configmap saved --from-literal=color=blue")

@@ -29,6 +29,7 @@ func TestRestores(t *testing.T) {
 	b.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
 	b.prepare()
 	b.create()
+	t.Cleanup(func() { b.emptyBucket(context.WithoutCancel(t.Context())) })
 	pool := b.poolPerZone(1)[0]
 	b.available()
 	b.eventually("the machine is a node", func(ctx context.Context) error { return b.poolReady(ctx, pool, 1) })

@@ -5,6 +5,7 @@
 //	defragmentation      etcd databases
 //	encryption           encryption keys of Secrets, changed in stages
 //	etcdconnections      no new connections to an etcd that is about to stop
+//	etcdvolumes          members of etcd whose volumes are lost
 //	routerconfig         resync of the router's configuration
 //	hostedapi            health and kubeconfigs of the hosted API server
 //	hostedclusterresources  objects inside the hosted cluster: DNS, proxies, tunnels, permissions, certificate requests

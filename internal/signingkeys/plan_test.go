@@ -563,13 +563,7 @@ type program struct {
 	signs   string
 }
 
-func (p *program) load(t testing.TB, s *State) {
-	ids, err := webidentity.KeyIDs(s.PublicKeys())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.accepts, p.signs = ids, s.Signing.ID
-}
+func (p *program) load(s *State) { p.accepts, p.signs = s.IDs(), s.Signing.ID }
 
 // Whatever the order in which programs load the Secret, users change their minds and time passes: no program refuses a token of another one
 // before it expires. The seeds are fixed, so that a failure is repeated.
@@ -589,10 +583,10 @@ func TestNoTokenIsRefusedBeforeItExpires(t *testing.T) {
 		}
 		programs := make([]program, 3) // API servers and a controller manager
 		for i := range programs {
-			programs[i].load(t, r.state)
+			programs[i].load(r.state)
 		}
 		documents := program{}
-		documents.load(t, r.state)
+		documents.load(r.state)
 		verifiers := []program{documents, documents} // AWS: two servers with caches, the first of which is asked
 		read := []time.Time{r.facts.Now, r.facts.Now}
 		type token struct {
@@ -608,9 +602,9 @@ func TestNoTokenIsRefusedBeforeItExpires(t *testing.T) {
 			}
 			switch random.IntN(6) {
 			case 0:
-				programs[random.IntN(len(programs))].load(t, r.state)
+				programs[random.IntN(len(programs))].load(r.state)
 			case 1:
-				documents.load(t, r.state)
+				documents.load(r.state)
 			case 2:
 				n := random.IntN(2)
 				verifiers[n], read[n] = documents, r.facts.Now
@@ -645,11 +639,11 @@ func TestNoTokenIsRefusedBeforeItExpires(t *testing.T) {
 			}
 			loaded := !slices.ContainsFunc(programs, func(p program) bool {
 				want := program{}
-				want.load(t, r.state)
+				want.load(r.state)
 				return !reflect.DeepEqual(p, want)
 			})
 			want := program{}
-			want.load(t, r.state)
+			want.load(r.state)
 			r.facts.Loaded, r.facts.Stored = loaded, slices.Equal(documents.accepts, want.accepts)
 			r.facts.TrustedByAWS, r.facts.Tokens = "", nil
 			if r.state.Next != nil && slices.Contains(verifiers[0].accepts, r.state.Next.ID) {

@@ -7,6 +7,7 @@
 //	  nodes                 ┘ whether there are any                   finalizer
 //	  certificates            package certificates
 //	  gather                  Secrets and ConfigMaps
+//	  restore of etcd         recorded when no pod is left
 //	  kubelet verification    by the API server; never turned off
 //	  encryption              waits for the recorded encryption keys
 //	  components              the graph of package component

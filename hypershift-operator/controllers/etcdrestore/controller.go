@@ -378,7 +378,7 @@ func (r *Reconciler) signed(ctx context.Context, s *scope) (map[string][]byte, e
 // snapshot, perhaps of an earlier restore of the same one, and must not mistake them for revisions of the new history. etcd makes fewer than
 // a million revisions each second.
 func revisions(r *hyperv1.EtcdRestore) uint64 {
-	return uint64(r.Status.StartTime.UnixMicro()) //nolint:gosec // after 1970
+	return uint64(r.Status.StartTime.UnixMicro())
 }
 
 // restored reports whether the cluster runs with the backup, or is about to.

@@ -43,7 +43,7 @@ func TestSteadyState(t *testing.T) {
 	})
 	e.Run(2)
 	hc := e.hc()
-	absent := append(slices.Clone(doNotApply), hyperv1.UnmanagedEtcdAvailable, hyperv1.NetworkPoliciesEnforced, hyperv1.HostedClusterStalled, hyperv1.EtcdBackupSucceeded)
+	absent := append(slices.Clone(doNotApply), hyperv1.UnmanagedEtcdAvailable, hyperv1.NetworkPoliciesEnforced, hyperv1.HostedClusterStalled, hyperv1.EtcdBackupSucceeded, hyperv1.ServiceAccountSigningKeyRotated)
 	for condition := range clusterconditions.Healthy() {
 		c := meta.FindStatusCondition(hc.Status.Conditions, condition)
 		if slices.Contains(absent, condition) {

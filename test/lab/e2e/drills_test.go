@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -236,8 +237,10 @@ func (d *drills) loseSubnet() {
 	ctx, network := d.t.Context(), d.ec2()
 	found, err := network.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{d.customer.Subnets[0].ID}})
 	d.must(err)
+	in, err := network.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{VpcIds: []string{*found.Subnets[0].VpcId}})
+	d.must(err)
 	lost, err := network.CreateSubnet(ctx, &ec2.CreateSubnetInput{
-		VpcId: found.Subnets[0].VpcId, CidrBlock: aws.String("10.0.240.0/24"), AvailabilityZone: found.Subnets[0].AvailabilityZone,
+		VpcId: in.Vpcs[0].VpcId, CidrBlock: aws.String(lastBlock(d.t, *in.Vpcs[0].CidrBlock)), AvailabilityZone: found.Subnets[0].AvailabilityZone,
 	})
 	d.must(err)
 	pool := d.nodePool("drills-lost", 0)
@@ -266,6 +269,20 @@ func (d *drills) loseSubnet() {
 		}
 		return client.IgnoreNotFound(err)
 	})
+}
+
+// lastBlock returns the last sixteen addresses of a VPC, the smallest subnet.
+func lastBlock(t *testing.T, vpc string) string {
+	t.Helper()
+	prefix, err := netip.ParsePrefix(vpc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := prefix.Masked().Addr().As4()
+	for bit := prefix.Bits(); bit < 28; bit++ {
+		last[bit/8] |= 1 << (7 - bit%8)
+	}
+	return netip.PrefixFrom(netip.AddrFrom4(last), 28).String()
 }
 
 // loseOperator deletes the namespace of the hypershift-operator. Control planes run on.

@@ -1,17 +1,23 @@
 package kubecontrollermanager
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/signingkeys"
+	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
 func TestGolden(t *testing.T) {
@@ -23,6 +29,41 @@ func TestGolden(t *testing.T) {
 			n.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
 		}},
 	)
+}
+
+// The pods show with which key they have started. A change of another part of the Secret does not restart them.
+func TestPodsShowTheirSigningKey(t *testing.T) {
+	private, public, err := webidentity.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signingkeys.NewKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	render := func(data map[string][]byte) map[string]string {
+		t.Helper()
+		env := targettest.Env()
+		env.Secrets[names.ServiceAccountSigningKey] = &corev1.Secret{Data: data}
+		objs, err := component.Render(Component, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return objs[len(objs)-1].(*appsv1.Deployment).Spec.Template.Annotations
+	}
+	first := render(map[string][]byte{names.ServiceAccountPrivateKeyFile: private, names.ServiceAccountPublicKeyFile: public})
+	if first[SigningKeyAnnotation] != key.ID {
+		t.Errorf("the annotations are %v", first)
+	}
+	if rotating := render(map[string][]byte{
+		names.ServiceAccountPrivateKeyFile: private, names.ServiceAccountPublicKeyFile: append(public, public...),
+		names.NextServiceAccountPrivateKeyFile: private, names.ServiceAccountKeysRecord: []byte("{}"),
+	}); !maps.Equal(first, rotating) {
+		t.Errorf("the annotations were %v, and are %v", first, rotating)
+	}
+	if broken := render(map[string][]byte{names.ServiceAccountPrivateKeyFile: []byte("rubbish")}); broken[SigningKeyAnnotation] != "" {
+		t.Errorf("a key that cannot be read: %v", broken)
+	}
 }
 
 func TestInvalidClusterNetworkIsRejected(t *testing.T) {

@@ -34,7 +34,7 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	return nil
 }
 
-// SigningKeyAnnotation, on the pods, is the ID of the key with which they sign tokens of service accounts.
+// SigningKeyAnnotation is on the pods: the ID of the key with which they sign tokens of service accounts.
 const SigningKeyAnnotation = "hypershift.openshift.io/service-account-signing-key"
 
 // showSigningKey shows which pods have started with a new key. The hypershift-operator reports a key that cannot be read.

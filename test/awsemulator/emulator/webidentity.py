@@ -78,7 +78,7 @@ def _assume_role_with_web_identity(original: Any, self: TokenResponse) -> Action
         raise _invalid(f"No OpenIDConnect provider found in your account for {issuer}")
     if not set(audiences) & set(known.client_id_list):
         raise _invalid("Incorrect token audience")
-    _verify(header, signed, signature, _published_key(issuer, header.get("kid", "")))
+    _verify(header, signed, signature, _published_key(account, issuer, header.get("kid", "")))
     _check_times(claims)
 
     context = {
@@ -126,7 +126,8 @@ def _split(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes, bytes]:
 
 KEPT = 60.0  # seconds
 
-_kept: dict[str, tuple[float, list[dict[str, Any]]]] = {}  # issuer -> when its keys were read, and the keys
+# (account, issuer) -> when its keys were read, and the keys
+_kept: dict[tuple[str, str], tuple[float, list[dict[str, Any]]]] = {}
 _lifetimes: dict[str, float] = {}  # issuer -> seconds
 
 
@@ -135,12 +136,12 @@ def keep_keys(lifetimes: dict[str, float]) -> None:
     _lifetimes.update({issuer: float(seconds) for issuer, seconds in lifetimes.items()})
 
 
-def _published_key(issuer: str, key_id: str) -> dict[str, Any]:
-    """Pick a key of the issuer, as they were read last."""
-    read, keys = _kept.get(issuer, (0.0, []))
+def _published_key(account: str, issuer: str, key_id: str) -> dict[str, Any]:
+    """Pick a key of the issuer, as they were read last for the provider of the account."""
+    read, keys = _kept.get((account, issuer), (0.0, []))
     if not keys or time.monotonic() - read >= _lifetimes.get(issuer, KEPT):
         keys = _published_keys(issuer)
-        _kept[issuer] = time.monotonic(), keys
+        _kept[account, issuer] = time.monotonic(), keys
     for key in keys:
         if not key_id or key.get("kid") == key_id:
             return key

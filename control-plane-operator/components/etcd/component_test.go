@@ -35,6 +35,12 @@ func TestGolden(t *testing.T) {
 			restoring(env)
 			targettest.Trusting(env)
 		}},
+		targettest.Case{Name: "restored-in-place-highly-available", Adapt: func(env *target.ControlPlane) {
+			targettest.HighlyAvailable.Adapt(env)
+			up(env)
+			env.HCP.Status.EtcdRestore = "restore-2"
+			env.ConfigMaps[ConfigMap] = &corev1.ConfigMap{Data: map[string]string{formedKey: "false", restoreKey: "restore-2"}}
+		}},
 		targettest.Case{Name: "restore-in-place-single", Adapt: restoringInPlace},
 		targettest.Case{Name: "restore-in-place-highly-available", Adapt: func(env *target.ControlPlane) {
 			targettest.HighlyAvailable.Adapt(env)

@@ -88,6 +88,9 @@ func adaptStatefulSet(env *target.ControlPlane, s *appsv1.StatefulSet) error {
 	if fromSnapshot(env) {
 		c.Args = append(c.Args, "--from-snapshot")
 	}
+	if id := env.HCP.Status.EtcdRestore; id != "" && !restores(env) {
+		c.Args = append(c.Args, "--restore-id="+id) // a member that was late has older data
+	}
 	return nil
 }
 

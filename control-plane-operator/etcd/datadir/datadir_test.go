@@ -49,12 +49,24 @@ func TestHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.marked != "" {
-				if err := Mark(dir, c.marked); err != nil {
+				if err := MarkUnpacked(dir, c.marked); err != nil {
 					t.Fatal(err)
 				}
 			}
+			if got, err := HoldsUnpacked(dir, c.restore); got != c.want || err != nil {
+				t.Errorf("unpacked: %t, %v", got, err)
+			}
 			if got, err := Holds(dir, c.restore); got != c.want || err != nil {
 				t.Errorf("got %t, %v", got, err)
+			}
+			if err := MarkJoined(dir, "joined"); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Holds(dir, "joined"); !got || err != nil {
+				t.Errorf("a member that has joined: %t, %v", got, err)
+			}
+			if got, err := HoldsUnpacked(dir, "joined"); got || err != nil {
+				t.Errorf("a member that has joined has unpacked nothing: %t, %v", got, err)
 			}
 		})
 	}

@@ -27,12 +27,15 @@ var Volume = Disk{
 // HasData is true when etcd has started its log, after the restore if there is one.
 func (d Disk) HasData(restore string) (bool, error) { return datadir.Holds(d.Data, restore) }
 
-// RemoveData removes data from before the restore.
-func (d Disk) RemoveData() error {
+// Join removes data from before the restore, of which there may be some, for the data of the restored cluster.
+func (d Disk) Join(restore string) error {
+	if restore == "" {
+		return nil
+	}
 	if err := datadir.Remove(d.Data); err != nil {
 		return fmt.Errorf("removing the data from before the restore: %w", err)
 	}
-	return nil
+	return datadir.MarkJoined(d.Data, restore)
 }
 
 // Formed returns whether the cluster has been up before.
@@ -47,7 +50,7 @@ func (d Disk) Formed() (bool, error) {
 // UseRestored moves the unpacked snapshot to the data directory. It returns false without a snapshot of the restore, or without any if no
 // restore is given.
 func (d Disk) UseRestored(restore string) (bool, error) {
-	if found, err := datadir.Holds(d.Restored, restore); !found || err != nil {
+	if found, err := datadir.HoldsUnpacked(d.Restored, restore); !found || err != nil {
 		return false, err
 	}
 	// A failed start may have left a directory without a log. A restore in place replaces older data.

@@ -7,8 +7,8 @@
 //	the cluster begins with one      ─► it waits: a member without data among restored ones would return empty reads
 //	else                             ─► it begins the cluster, together with the others
 //
-// In a restore in place, data from before the restore does not count. It is removed when the member has joined or has the unpacked
-// snapshot.
+// In a restore in place, data from before the restore does not count, also for a member that starts when the others are up again. It is removed
+// when the member has joined or has the unpacked snapshot.
 //
 // After the loss of a majority, the remaining member begins a cluster of its own with its data, and the others join it.
 //

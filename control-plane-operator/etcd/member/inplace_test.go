@@ -2,6 +2,12 @@ package member
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +20,9 @@ import (
 // sentBack gives the pods a restore, as their StatefulSet does when the control plane has stopped.
 func sentBack(t *testing.T, pods []*pod, url string, request etcdbackup.Restore) {
 	t.Helper()
-	request.URL = url + "/demo.db?signature=x"
+	if url != "" {
+		request.URL = url + "/demo.db?signature=x#sha256=" + checksumOf(t, pods[0].fetch.Client, url+"/demo.db")
+	}
 	for _, p := range pods {
 		p.etcd.Kill()
 		// The pod is another one.
@@ -26,6 +34,21 @@ func sentBack(t *testing.T, pods []*pod, url string, request etcdbackup.Restore)
 		p.unpacker.RestoreFile, p.RestoreFile = p.fetch.RestoreFile, p.fetch.RestoreFile
 		write(t, p.fetch.Request, string(request.Encode()))
 	}
+}
+
+// checksumOf returns the SHA-256 checksum of a file of a server.
+func checksumOf(t *testing.T, from *http.Client, url string) string {
+	t.Helper()
+	response, err := from.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, response.Body); err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // runTogether starts all members, and returns the revision of etcd.
@@ -94,7 +117,7 @@ func TestRestoreInPlaceSurvivesInterruptions(t *testing.T) {
 		},
 		"after the older data is removed": func(t *testing.T, p *pod) {
 			p.restores(t)
-			if err := p.Disk.RemoveData(); err != nil {
+			if err := os.RemoveAll(p.Disk.Data); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -125,6 +148,29 @@ func TestLateMemberDropsItsOlderData(t *testing.T) {
 	wantValue(t, late, "value")
 }
 
+// A member was not reachable during the whole restore. Its pod starts when the others are up, without the containers of the restore. It must
+// neither start with its older data nor join again each time.
+func TestMemberThatMissedTheRestoreJoins(t *testing.T) {
+	server := serve(t, serving(saved(t, "value")))
+	pods := podsOf(t, server)
+	runTogether(t, pods, "value")
+	change(t, pods[0], "later")
+	sentBack(t, pods, server.URL, etcdbackup.Restore{ID: "a", Revisions: 1_700_000_000_000_000})
+	runTogether(t, pods[:2], "value")
+	late := pods[2]
+	late.RestoreFile, late.RestoreID = "", "a"
+	late.finds(t, pods[0])
+	joins(t, late)
+	wantValue(t, late, "value")
+	change(t, pods[0], "after")
+	late.etcd.Kill()
+	late.Dial = func(context.Context) (API, error) { return nil, errors.New("it needs nobody") }
+	if err := late.starts(t); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, late, "after")
+}
+
 // The member container does not start etcd with data from before the restore.
 func TestOlderDataIsNotStarted(t *testing.T) {
 	server := serve(t, serving(saved(t, "value")))
@@ -148,7 +194,7 @@ func TestMembersBeginWithTheDataOfOne(t *testing.T) {
 	for i, p := range pods {
 		p.fetch.Name = p.Name
 		if i != 1 {
-			if err := p.Disk.RemoveData(); err != nil {
+			if err := os.RemoveAll(p.Disk.Data); err != nil {
 				t.Fatal(err)
 			}
 		}

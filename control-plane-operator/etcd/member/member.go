@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -59,8 +60,9 @@ type Member struct {
 	Disk    Disk
 	// FromSnapshot is true when the cluster begins with a snapshot.
 	FromSnapshot bool
-	// RestoreFile, if any, is the file of the restore that the cluster begins with. Older data does not count.
-	RestoreFile string
+	// RestoreFile, if any, is the file of the restore that the cluster begins with, and RestoreID the ID of the restore that it has begun
+	// with. Older data does not count.
+	RestoreFile, RestoreID string
 	// Dial connects to a ready member, or fails with errNoReadyMember.
 	Dial  func(context.Context) (API, error)
 	Clock clock.Clock
@@ -77,6 +79,7 @@ func Parse(args []string) (*Member, error) {
 	fs.IntVar(&m.Cluster.Size, "size", 0, "number of members")
 	fs.BoolVar(&m.FromSnapshot, "from-snapshot", false, "the cluster begins with a snapshot, and no member starts without data")
 	fs.StringVar(&m.RestoreFile, "restore-file", "", "file with the restore that the cluster begins with; older data does not count")
+	fs.StringVar(&m.RestoreID, "restore-id", "", "ID of the restore that the cluster has begun with; older data does not count")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -143,14 +146,15 @@ func (m *Member) decide(ctx context.Context) (initial string, state etcd.State, 
 	if err != nil {
 		return "", "", err
 	}
+	restore.ID = cmp.Or(restore.ID, m.RestoreID)
 	if found, err := m.Disk.HasData(restore.ID); found || err != nil {
 		return m.initial(), etcd.NewCluster, err
 	}
 	api, err := m.Dial(ctx)
 	if err == nil {
 		defer api.Close()
-		if initial, err = join(ctx, api, m.self(), m.peers); err == nil && restore.ID != "" {
-			err = m.Disk.RemoveData()
+		if initial, err = join(ctx, api, m.self(), m.peers); err == nil {
+			err = m.Disk.Join(restore.ID)
 		}
 		return initial, etcd.ExistingCluster, err
 	}

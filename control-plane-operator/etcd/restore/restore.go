@@ -96,8 +96,8 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{f.Data, f.Restored} {
-		if found, err := datadir.Holds(dir, request.ID); found || err != nil {
+	for dir, holds := range map[string]func(dir, restore string) (bool, error){f.Data: datadir.Holds, f.Restored: datadir.HoldsUnpacked} {
+		if found, err := holds(dir, request.ID); found || err != nil {
 			logr.FromContextOrDiscard(ctx).Info("The snapshot is not fetched", "found", dir)
 			return err
 		}

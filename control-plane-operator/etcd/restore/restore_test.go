@@ -207,7 +207,7 @@ func TestRequestOfARestore(t *testing.T) {
 	s.Request, s.RestoreFile, s.URL = filepath.Join(t.TempDir(), "restore.json"), filepath.Join(dir, "restore.json"), ""
 	request := etcdbackup.Restore{ID: "b", URL: s.url + "?signature=x#sha256=" + checksum, Revisions: 17}
 	wal := filepath.Join(s.Data, "member", "wal")
-	err := errors.Join(os.WriteFile(s.Request, request.Encode(), 0o600), os.MkdirAll(wal, 0o700), os.WriteFile(filepath.Join(wal, "0-0.wal"), nil, 0o600), datadir.Mark(s.Data, "a"))
+	err := errors.Join(os.WriteFile(s.Request, request.Encode(), 0o600), os.MkdirAll(wal, 0o700), os.WriteFile(filepath.Join(wal, "0-0.wal"), nil, 0o600), datadir.MarkUnpacked(s.Data, "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestRequestOfARestore(t *testing.T) {
 	if got, err := os.ReadFile(s.RestoreFile); string(got) != `{"id":"b","revisions":17}` {
 		t.Errorf("the next container reads %s, %v", got, err)
 	}
-	if err := errors.Join(os.Remove(s.File), os.Remove(s.ChecksumFile), datadir.Mark(s.Data, "b")); err != nil {
+	if err := errors.Join(os.Remove(s.File), os.Remove(s.ChecksumFile), datadir.MarkUnpacked(s.Data, "b")); err != nil {
 		t.Fatal(err)
 	}
 	s.files["/demo.db"] = "forbidden"

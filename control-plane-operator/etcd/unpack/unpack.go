@@ -80,8 +80,8 @@ func (u *Unpacker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{u.Data, u.Restored} {
-		if found, err := datadir.Holds(dir, restore.ID); found || err != nil {
+	for dir, holds := range map[string]func(dir, restore string) (bool, error){u.Data: datadir.Holds, u.Restored: datadir.HoldsUnpacked} {
+		if found, err := holds(dir, restore.ID); found || err != nil {
 			log.Info("The snapshot is not unpacked", "found", dir)
 			return err
 		}
@@ -115,7 +115,7 @@ func (u *Unpacker) Run(ctx context.Context) error {
 		return fmt.Errorf("unpacking the snapshot: %w", err)
 	}
 	if restore.ID != "" {
-		if err := datadir.Mark(part, restore.ID); err != nil {
+		if err := datadir.MarkUnpacked(part, restore.ID); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func (r *Reconciler) gatherSleep(ctx context.Context, s *scope) (err error) {
 	f := sleep.Facts{Annotations: s.hc.Annotations, Now: r.Clock.Now(), Phase: s.hcp.SleepPhase()}
 	if s.hcp != nil {
-		f.Restore = etcdrestores.Stops(s.restore, s.hcp)
+		f.Restore = !s.deleting() && etcdrestores.Stops(s.restore, s.hcp)
 		f.Initialized = s.hcp.Status.Initialized
 		f.Ready = meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable)
 	}

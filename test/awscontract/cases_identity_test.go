@@ -80,18 +80,21 @@ var objectCases = []contract{
 	}},
 }
 
-// publish makes a key and publishes the issuer's documents with it.
+// publish publishes the issuer's documents, and returns its key.
 func (r *run) publish() (key []byte) {
-	private, public, err := webidentity.GenerateKey()
-	r.ok("GenerateKey", err)
-	discovery, err := webidentity.Discovery(r.issuer, public)
+	if r.signingKey == nil {
+		var err error
+		r.signingKey, r.publicKey, err = webidentity.GenerateKey()
+		r.ok("GenerateKey", err)
+	}
+	discovery, err := webidentity.Discovery(r.issuer, r.publicKey)
 	r.ok("Discovery", err)
-	set, err := webidentity.JWKS(public)
+	set, err := webidentity.JWKS(r.publicKey)
 	r.ok("JWKS", err)
 	prefix := r.issuer[strings.LastIndex(r.issuer, "/")+1:]
 	r.put(prefix+"/.well-known/openid-configuration", discovery)
 	r.put(prefix+"/openid/v1/jwks", set)
-	return private
+	return r.signingKey
 }
 
 // token signs a token at a distance from now.

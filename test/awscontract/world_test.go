@@ -65,7 +65,9 @@ type world struct {
 	foreign                 string
 	hostedZone, domain      string
 	issuer, role, principal string // principal lets the consumer in
-	image                   string // of machines with an x86-64 processor
+	// signingKey and publicKey are the key of the issuer: one for all cases, because STS keeps public keys for some time.
+	signingKey, publicKey []byte
+	image                 string // of machines with an x86-64 processor
 	// delaysIAM: a resource that IAM creates is never found at once. On AWS it may be.
 	delaysIAM bool
 

@@ -184,7 +184,7 @@ func TestASleepingClusterIsNotMissed(t *testing.T) {
 	}}
 	e.Must(e.Admin().Status().Update(t.Context(), hc))
 	e.at("3 05:00")
-	e.expect("clusters-demo/nightly-202601030300")
+	e.expect("clusters-demo/nightly-00000-202601030300")
 	e.ExpectConditionText(hyperv1.BackupsOnSchedule, "True AsExpected: All is well")
 }
 

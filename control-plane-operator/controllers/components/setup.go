@@ -1,7 +1,6 @@
 package components
 
 import (
-	"context"
 	"slices"
 
 	routev1 "github.com/openshift/api/route/v1"
@@ -14,20 +13,19 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/neighbours"
 )
 
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
 	opts.Status.Finalizer(hyperv1.ControlPlaneComponentsFinalizer, func(hcp *hyperv1.HostedControlPlane) bool { return hcp.Unreadable() == "" })
-	all := handler.EnqueueRequestsFromMapFunc(neighbours(opts.Client))
+	all := neighbours.Handler(opts.Client)
 	generationChanged := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.Or(
@@ -45,22 +43,6 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&routev1.Route{}, all).
 		Watches(&certificatesv1alpha1.CertificateRevocationRequest{}, all).
 		Complete(c)
-}
-
-// neighbours are the control planes in the namespace of an object: one.
-func neighbours(c client.Client) handler.MapFunc {
-	return func(ctx context.Context, obj client.Object) []ctrl.Request {
-		list := &hyperv1.HostedControlPlaneList{}
-		if err := c.List(ctx, list, client.InNamespace(obj.GetNamespace())); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Finding the control plane", "controlPlane", obj.GetNamespace())
-			return nil
-		}
-		var requests []ctrl.Request
-		for i := range list.Items {
-			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-		return requests
-	}
 }
 
 // inputsChanged passes changes of fields that other controllers write and this controller reads.

@@ -22,11 +22,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/neighbours"
 	warnings "github.com/hosted-control-planes/hypershift/internal/events"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -81,16 +81,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
 	members := predicate.NewPredicateFuncs(func(obj client.Object) bool { return obj.GetLabels()["app"] == names.Etcd })
 	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, pod client.Object) (requests []ctrl.Request) {
-			var list hyperv1.HostedControlPlaneList
-			if err := opts.Client.List(ctx, &list, client.InNamespace(pod.GetNamespace())); err != nil {
-				return nil // the next change of a pod triggers it again
-			}
-			for i := range list.Items {
-				requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-			}
-			return requests
-		}), builder.WithPredicates(members)).
+		Watches(&corev1.Pod{}, neighbours.Handler(opts.Client), builder.WithPredicates(members)).
 		Complete(c)
 }
 

@@ -1,7 +1,6 @@
 package hostedclusterresources
 
 import (
-	"context"
 	"reflect"
 	"slices"
 
@@ -12,11 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/neighbours"
 	"github.com/hosted-control-planes/hypershift/internal/certsecret"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/secretencryption"
@@ -26,9 +25,7 @@ import (
 func Setup(mgr ctrl.Manager, opts Options) error {
 	r := newReconciler(opts)
 	c := r.controller()
-	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
-		return controlPlanes(ctx, opts.Client, obj.GetNamespace())
-	})
+	all := neighbours.Handler(opts.Client)
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(relevantChanges)).
 		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(isRelevantSecret))).
@@ -59,17 +56,4 @@ func relevant(hcp *hyperv1.HostedControlPlane) any {
 func isRelevantSecret(obj client.Object) bool {
 	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||
 		slices.Contains([]string{certsecret.ControlPlaneOperator, names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.PodIdentityWebhookCertificate, names.PullSecret, names.AutoNode}, obj.GetName())
-}
-
-func controlPlanes(ctx context.Context, c client.Client, namespace string) []ctrl.Request {
-	list := &hyperv1.HostedControlPlaneList{}
-	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing HostedControlPlanes to wake up")
-		return nil
-	}
-	var requests []ctrl.Request
-	for i := range list.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
 }

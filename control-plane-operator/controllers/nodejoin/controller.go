@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/neighbours"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instance"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -120,17 +120,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		return fmt.Errorf("finding out whether the management cluster serves Machines: %w", err)
 	}
 	c := New(opts)
-	ofMachine := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
-		list := &hyperv1.HostedControlPlaneList{}
-		if err := opts.Client.List(ctx, list, client.InNamespace(obj.GetNamespace())); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Listing HostedControlPlanes to wake up")
-		}
-		var requests []ctrl.Request
-		for i := range list.Items {
-			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-		return requests
-	})
+	ofMachine := neighbours.Handler(opts.Client)
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&clusterv1.Machine{}, ofMachine, builder.WithPredicates(joins)).

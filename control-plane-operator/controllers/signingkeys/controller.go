@@ -17,12 +17,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/apiservers"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/neighbours"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -108,18 +108,7 @@ type statusPart struct {
 // Setup starts the controller with the manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	c := New(opts)
-	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
-		list := &hyperv1.HostedControlPlaneList{}
-		if err := opts.Client.List(ctx, list, client.InNamespace(obj.GetNamespace())); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Listing HostedControlPlanes to wake up")
-			return nil
-		}
-		var requests []ctrl.Request
-		for i := range list.Items {
-			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-		return requests
-	})
+	all := neighbours.Handler(opts.Client)
 	return c.Builder(mgr).
 		For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(s client.Object) bool {

@@ -12,7 +12,7 @@ const (
 	RestoreKey    = "restore.json"
 )
 
-// A Restore tells the members of etcd what they begin with, instead of the data on their volumes. Its file in a pod has no URL.
+// A Restore is what the members of etcd begin with, instead of the data on their volumes. Its file in a pod has no URL.
 type Restore struct {
 	// ID is the UID of the EtcdRestore. A member that has data of this restore keeps it.
 	ID string `json:"id"`

@@ -38,7 +38,7 @@ func (r *Reconciler) recordRestore(ctx context.Context, s *scope) error {
 	return s.status.Write(ctx)
 }
 
-// replaceVolumes deletes the volumes of the members if the restore says so. The StatefulSet creates others with its pods.
+// replaceVolumes deletes the volumes of the members if the restore requests it. The StatefulSet creates others with its pods.
 func (r *Reconciler) replaceVolumes(ctx context.Context, s *scope, wanted string) error {
 	secret := s.secrets[etcdbackup.RestoreSecret]
 	if secret == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // A member that is restored in place has older data on its volume. restoreFile has the ID of the restore that a directory was unpacked for,
-// and joinedFile, beside the directory, the ID of the restore of the cluster that the member has joined.
+// and joinedFile, in the parent directory, the ID of the restore of the cluster that the member has joined.
 const (
 	restoreFile = "member/restore-id"
 	joinedFile  = "restore-id"
@@ -52,6 +52,17 @@ func HoldsUnpacked(dir, restore string) (bool, error) {
 		return found, err
 	}
 	return isOf(filepath.Join(dir, restoreFile), restore)
+}
+
+// Found returns the directory with the data of a restore: the data directory, or that of the unpacked snapshot. It is empty without one.
+func Found(data, unpacked, restore string) (dir string, err error) {
+	if holds, err := Holds(data, restore); holds || err != nil {
+		return data, err
+	}
+	if holds, err := HoldsUnpacked(unpacked, restore); holds || err != nil {
+		return unpacked, err
+	}
+	return "", nil
 }
 
 func isOf(file, restore string) (bool, error) {

@@ -164,7 +164,7 @@ func TestMemberThatMissedTheRestoreJoins(t *testing.T) {
 	wantValue(t, late, "value")
 	change(t, pods[0], "after")
 	late.etcd.Kill()
-	late.Dial = func(context.Context) (API, error) { return nil, errors.New("it needs nobody") }
+	late.Dial = func(context.Context) (API, error) { return nil, errors.New("it needs no other member") }
 	if err := late.starts(t); err != nil {
 		t.Fatal(err)
 	}

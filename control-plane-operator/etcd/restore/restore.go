@@ -96,11 +96,9 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for dir, holds := range map[string]func(dir, restore string) (bool, error){f.Data: datadir.Holds, f.Restored: datadir.HoldsUnpacked} {
-		if found, err := holds(dir, request.ID); found || err != nil {
-			logr.FromContextOrDiscard(ctx).Info("The snapshot is not fetched", "found", dir)
-			return err
-		}
+	if found, err := datadir.Found(f.Data, f.Restored, request.ID); found != "" || err != nil {
+		logr.FromContextOrDiscard(ctx).Info("The snapshot is not fetched", "found", found)
+		return err
 	}
 	if request.Member != "" {
 		return f.takeOwn(ctx, request.Member)

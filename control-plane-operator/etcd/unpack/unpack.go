@@ -80,11 +80,9 @@ func (u *Unpacker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for dir, holds := range map[string]func(dir, restore string) (bool, error){u.Data: datadir.Holds, u.Restored: datadir.HoldsUnpacked} {
-		if found, err := holds(dir, restore.ID); found || err != nil {
-			log.Info("The snapshot is not unpacked", "found", dir)
-			return err
-		}
+	if found, err := datadir.Found(u.Data, u.Restored, restore.ID); found != "" || err != nil {
+		log.Info("The snapshot is not unpacked", "found", found)
+		return err
 	}
 	checksum, err := os.ReadFile(u.ChecksumFile)
 	if restore.Member != "" && errors.Is(err, fs.ErrNotExist) {

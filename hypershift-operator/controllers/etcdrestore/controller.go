@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/backupstorage"
@@ -64,7 +65,6 @@ func New(o Options) *Controller {
 	live := []reconcile.Step[*scope]{
 		{Name: "HostedCluster", Run: r.findCluster},
 		{Name: "other restores", Run: r.waitForTurn},
-		{Name: "backup", Run: r.findBackup},
 		{Name: "object", Run: r.checkObject},
 		{Name: "request", Run: r.ensureRequest},
 		{Name: "control plane", Run: r.awaitControlPlane},
@@ -81,10 +81,12 @@ func New(o Options) *Controller {
 		},
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			switch {
-			case hyperv1.IsRestoreFinished(s.restore), s.deleting() && !etcdrestores.Begun(s.restore):
+			case !hyperv1.IsRestoreFinished(s.restore) && (etcdrestores.Begun(s.restore) || !s.deleting()):
+				return live // a restore that has begun is finished, even if it is deleted
+			case controllerutil.ContainsFinalizer(s.restore, hyperv1.EtcdRestoreFinalizer):
 				return removal
 			}
-			return live // a restore that has begun is finished, even if it is deleted
+			return nil
 		},
 		FieldOwner: names.HypershiftOperator, Fields: func(r *hyperv1.EtcdRestore) any { return r.Status },
 		Summary: func(s *scope) string {
@@ -174,13 +176,16 @@ func (r *Reconciler) controlPlane(ctx context.Context, s *scope, hostedCluster s
 // waitForTurn waits for other restores of the cluster.
 func (r *Reconciler) waitForTurn(ctx context.Context, s *scope) error {
 	current, err := etcdrestores.Current(ctx, r.Client, s.cluster())
-	if err != nil || current == nil || current.UID == s.restore.UID {
+	switch {
+	case err != nil || current == nil || current.UID == s.restore.UID:
 		return err
+	case s.deleting():
+		return reconcile.Block(hyperv1.RestoreRejectedReason, "EtcdRestore %s replaces it", current.Name)
 	}
 	return reconcile.Wait(waitInterval, hyperv1.RestorePendingReason, "it waits for the EtcdRestore %s of the same cluster", current.Name)
 }
 
-// findBackup finds where the backup is stored, and with which identity it is read.
+// findBackup finds where the backup is stored, and with which identity it is read. A restore that has begun needs it only to sign the URL again.
 func (r *Reconciler) findBackup(ctx context.Context, s *scope) error {
 	if o := s.restore.Spec.Object; o != nil {
 		s.owner, s.key = s.hcp, o.Key
@@ -192,7 +197,7 @@ func (r *Reconciler) findBackup(ctx context.Context, s *scope) error {
 	ref := s.restore.Spec.Backup
 	s.owner = s.hcp
 	if ref == nil {
-		return checkMember(s)
+		return reconcile.Block(hyperv1.RestoreRejectedReason, "spec has neither backup, object nor member")
 	}
 	if name := ref.HostedClusterName; name != "" && name != s.hc.Name {
 		var err error
@@ -224,10 +229,7 @@ func (r *Reconciler) findBackup(ctx context.Context, s *scope) error {
 
 // checkMember accepts a member whose data is all that is left.
 func checkMember(s *scope) error {
-	switch member := s.restore.Spec.Member; {
-	case member == "":
-		return reconcile.Block(hyperv1.RestoreRejectedReason, "spec has neither backup, object nor member")
-	case etcdrestores.Begun(s.restore):
+	switch {
 	case s.hc.Spec.ControllerAvailabilityPolicy != hyperv1.HighlyAvailable:
 		return reconcile.Block(hyperv1.RestoreRejectedReason, "etcd of HostedCluster %s has one member: restore a backup", s.hc.Name)
 	case !meta.IsStatusConditionFalse(s.hcp.Status.Conditions, hyperv1.EtcdAvailable):
@@ -236,21 +238,31 @@ func checkMember(s *scope) error {
 	return nil
 }
 
-// openBucket opens the bucket.
+// openBucket opens the bucket of the backup.
 func (r *Reconciler) openBucket(ctx context.Context, s *scope) (err error) {
-	if s.bucket == nil {
-		s.bucket, err = r.Buckets.Open(ctx, s.owner, s.storage)
+	if s.bucket != nil {
+		return nil
 	}
-	return err
+	if err := r.findBackup(ctx, s); err != nil {
+		return err
+	}
+	s.bucket, err = r.Buckets.Open(ctx, s.owner, s.storage)
+	if err != nil {
+		return unreadable(err)
+	}
+	return nil
 }
 
 // checkObject checks the backup before anything is stopped.
 func (r *Reconciler) checkObject(ctx context.Context, s *scope) (err error) {
-	if etcdrestores.Begun(s.restore) || s.restore.Spec.Member != "" {
+	if etcdrestores.Begun(s.restore) {
 		return nil
 	}
+	if s.restore.Spec.Member != "" {
+		return checkMember(s)
+	}
 	if err := r.openBucket(ctx, s); err != nil {
-		return unreadable(err)
+		return err
 	}
 	if s.object, err = s.bucket.Describe(ctx, s.key); err != nil {
 		return unreadable(err)
@@ -325,7 +337,7 @@ func (r *Reconciler) ensureRequest(ctx context.Context, s *scope) error {
 	}
 	data, signErr := r.signed(ctx, s)
 	if signErr != nil {
-		return unreadable(signErr)
+		return signErr
 	}
 	before := secret.DeepCopy()
 	secret.Namespace, secret.Name, secret.Data = key.Namespace, key.Name, data
@@ -364,11 +376,11 @@ func (r *Reconciler) signed(ctx context.Context, s *scope) (map[string][]byte, e
 	}
 	object, err := s.bucket.Describe(ctx, s.key)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	url, err := s.bucket.ObjectURL(ctx, s.key, urlExpires)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	request.URL = url + "#sha256=" + object.SHA256
 	return content(), nil

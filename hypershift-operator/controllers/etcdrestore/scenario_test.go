@@ -253,31 +253,95 @@ func TestRestoreOfASleepingCluster(t *testing.T) {
 	e.ExpectConditionText(hyperv1.EtcdRestored, "False RestoreInProgress: the cluster sleeps: etcd begins with the backup when it wakes")
 }
 
-// Two restores of one cluster are made one after the other. One that has begun is finished although it is deleted.
+// again adds a later restore of the same cluster.
+func (e *fakeCluster) again() *hyperv1.EtcdRestore {
+	e.T.Helper()
+	r := restore(func(r *hyperv1.EtcdRestore) {
+		r.Name, r.UID, r.CreationTimestamp = "again", "again", metav1.NewTime(testenv.Start.Add(time.Minute))
+	})
+	e.Create(r)
+	return r
+}
+
+// deleteFirst deletes the first restore.
+func (e *fakeCluster) deleteFirst() *hyperv1.EtcdRestore {
+	e.T.Helper()
+	r := &hyperv1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "back"}}
+	e.Get(r)
+	e.Must(e.Admin().Delete(e.T.Context(), r))
+	return r
+}
+
 func TestRestoresTakeTurns(t *testing.T) {
 	e := newFakeCluster(t)
 	e.stopped = true
 	e.Once()
-	second := restore(func(r *hyperv1.EtcdRestore) { r.Name, r.UID = "again", "again" })
-	e.Create(second)
-	first := &hyperv1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "back"}}
-	e.Get(first)
-	e.Must(e.Admin().Delete(t.Context(), first))
+	second := e.again()
 	e.Run(3)
 	if got := e.ConditionOf(second, hyperv1.EtcdRestored); got.Message != "it waits for the EtcdRestore back of the same cluster" {
 		t.Errorf("the second: %+v", got)
 	}
+	e.stopped = false
+	e.Settle()
+	e.ExpectCondition(hyperv1.EtcdRestored, metav1.ConditionTrue, hyperv1.RestoreSucceededReason)
+	if got := e.ConditionOf(second, hyperv1.EtcdRestored); got.Status != metav1.ConditionTrue {
+		t.Errorf("the second: %+v", got)
+	}
+}
+
+// The members may have replaced their data.
+func TestDeletedRestoreIsFinished(t *testing.T) {
+	e := newFakeCluster(t)
+	e.stopped = true
+	e.Once()
+	first := e.deleteFirst()
+	e.Run(3)
 	if !e.Exists(first) {
 		t.Fatal("a restore that has begun is gone")
 	}
 	e.stopped = false
 	e.Settle()
 	if e.Exists(first) {
-		t.Error("the first is not gone")
+		t.Error("it is not gone")
 	}
+	if got := e.HCP().Status.EtcdRestore; got != string(first.UID) {
+		t.Errorf("etcd has begun with %q", got)
+	}
+	e.expectNoRequest()
+}
+
+// A restore that cannot be finished, such as with the data of the wrong member, would block all others.
+func TestDeletedRestoreIsReplaced(t *testing.T) {
+	e := newFakeCluster(t)
+	e.stopped = true
+	e.Once()
+	first := e.deleteFirst()
+	second := e.again()
+	e.Run(3)
+	if e.Exists(first) {
+		t.Error("it is not gone")
+	}
+	if request := e.request(t.Context()); request.ID != "again" {
+		t.Errorf("the request is %+v", request)
+	}
+	e.stopped = false
+	e.Settle()
 	if got := e.ConditionOf(second, hyperv1.EtcdRestored); got.Status != metav1.ConditionTrue {
 		t.Errorf("the second: %+v", got)
 	}
+}
+
+// A schedule deletes backups that are not kept any more, also while they are restored.
+func TestBackupThatIsDeletedDuringItsRestore(t *testing.T) {
+	e := newFakeCluster(t)
+	e.stopped = true
+	e.Run(2)
+	e.Delete(testenv.Named(e.Env, "daily", &hyperv1.HCPEtcdBackup{}))
+	e.Run(2)
+	e.ExpectCondition(hyperv1.EtcdRestored, metav1.ConditionFalse, hyperv1.StoppingControlPlaneReason)
+	e.stopped = false
+	e.Settle()
+	e.ExpectCondition(hyperv1.EtcdRestored, metav1.ConditionTrue, hyperv1.RestoreSucceededReason)
 }
 
 func TestClusterThatIsDeletedDuringARestore(t *testing.T) {

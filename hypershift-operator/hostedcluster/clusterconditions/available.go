@@ -78,7 +78,15 @@ func (f *Facts) missingMessage(missing *metav1.Condition) string {
 	if f.isStale(missing.Type) {
 		message += " (" + notObserved + ")"
 	}
+	if f.waitsForRestore() {
+		message += "; etcd begins with the backup of an EtcdRestore: see `kubectl get etcdrestores -n " + f.HostedCluster.Namespace + "`"
+	}
 	return message
+}
+
+// waitsForRestore reports whether a cluster that has never been up has members of etcd that wait for a backup.
+func (f *Facts) waitsForRestore() bool {
+	return f.ControlPlane != nil && f.ControlPlane.Status.EtcdRestore != "" && !f.ControlPlane.Status.Initialized
 }
 
 // progressing reports whether waiting helps: it is False for a cluster that only a

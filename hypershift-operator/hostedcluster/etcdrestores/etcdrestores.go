@@ -1,4 +1,6 @@
 // Package etcdrestores selects the EtcdRestore of a hosted cluster that is carried out. Restores of one cluster are made one after the other.
+// One that has begun is finished, also if it is deleted: the control plane may have no data otherwise. If it cannot be finished, a user deletes
+// it and creates another, which replaces it.
 package etcdrestores
 
 import (
@@ -10,10 +12,10 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
-// Current returns the restore of a HostedCluster that has begun, or else the oldest that has not ended, or nil.
+// Current returns the restore of a HostedCluster that has begun, or else the oldest that has not ended, or nil. It must not be changed.
 func Current(ctx context.Context, c client.Reader, hostedCluster client.ObjectKey) (*hyperv1.EtcdRestore, error) {
 	var list hyperv1.EtcdRestoreList
-	if err := c.List(ctx, &list, client.InNamespace(hostedCluster.Namespace)); err != nil {
+	if err := c.List(ctx, &list, client.InNamespace(hostedCluster.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing EtcdRestores of namespace %s: %w", hostedCluster.Namespace, err)
 	}
 	var current *hyperv1.EtcdRestore
@@ -34,6 +36,8 @@ func Begun(r *hyperv1.EtcdRestore) bool { return r.Status.StartTime != nil }
 
 func goesFirst(a, b *hyperv1.EtcdRestore) bool {
 	switch {
+	case a.DeletionTimestamp.IsZero() != b.DeletionTimestamp.IsZero():
+		return a.DeletionTimestamp.IsZero()
 	case Begun(a) != Begun(b):
 		return Begun(a)
 	case !a.CreationTimestamp.Equal(&b.CreationTimestamp):

@@ -3,6 +3,8 @@ package awsemulator_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -230,6 +232,43 @@ func TestTheLogCanBeFollowed(t *testing.T) {
 	calls, err = emulator.CallsSince(t.Context(), next)
 	must(t, err)
 	equal(t, "calls after others were forgotten", len(calls), 1)
+}
+
+func TestSharedManagementAccountIsAsBeforeAfterwards(t *testing.T) {
+	instantly(t)
+	provider := emulator.Account(t)
+	first, err := emulator.SeedManagement(t.Context(), awsemulator.ManagementOptions{Account: provider, Bucket: "oidc-" + provider})
+	must(t, err)
+	api := ec2.NewFromConfig(emulator.Config(provider))
+	state := func() string {
+		t.Helper()
+		resources, err := emulator.Resources(t.Context(), provider)
+		must(t, err)
+		tags, err := api.DescribeTags(t.Context(), &ec2.DescribeTagsInput{Filters: []types.Filter{{Name: aws.String("resource-type"), Values: []string{"subnet"}}}})
+		must(t, err)
+		return fmt.Sprint(resources, len(tags.Tags))
+	}
+	before := state()
+	second, err := emulator.ShareManagement(t.Context(), first, "second", netip.MustParseAddr("10.0.0.2"))
+	must(t, err)
+	equal(t, "network and bucket", second.VPC+second.Bucket, first.VPC+first.Bucket)
+	if second.SecurityGroup == first.SecurityGroup {
+		t.Error("nodes of both clusters are in one security group")
+	}
+	found, err := api.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: []types.Filter{{Name: aws.String("tag:kubernetes.io/cluster/second"), Values: []string{"shared"}}}})
+	must(t, err)
+	equal(t, "subnets of the second cluster", len(found.Subnets), len(first.Private)+len(first.Public))
+	instance, err := emulator.RunInstance(t.Context(), second, awsemulator.InstanceOptions{Zone: second.Private[0].Zone})
+	must(t, err)
+	left, err := emulator.Leftovers(t.Context(), provider)
+	must(t, err)
+	equal(t, "left", strings.Join(left, "\n"), "")
+	_, err = api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{instance.ID}})
+	must(t, err)
+	for range 2 { // the second one finds nothing
+		must(t, emulator.UnshareManagement(t.Context(), second))
+	}
+	equal(t, "the account afterwards", state(), before)
 }
 
 func TestLeftoversAreWhatTheSeedDidNotMake(t *testing.T) {

@@ -5,11 +5,16 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -126,6 +131,59 @@ func (e *Emulator) SeedManagement(ctx context.Context, o ManagementOptions) (*Ma
 		return nil, fmt.Errorf("seeding management account %s: %w", m.Account, err)
 	}
 	return m, nil
+}
+
+// ShareManagement returns the account of another management cluster in the same network, with the same bucket. Its subnets get the
+// tag by which its cloud-controller-manager finds them, and its nodes a security group of their own.
+func (e *Emulator) ShareManagement(ctx context.Context, m *Management, clusterID string, controlPlane netip.Addr) (*Management, error) {
+	shared := *m
+	shared.ClusterID, shared.Instances = clusterID, nil
+	s := e.seeder(m.Account, clusterID)
+	err := e.Given(ctx, m.Account, func() (err error) {
+		in := &ec2.CreateTagsInput{Resources: m.subnets(), Tags: []ec2types.Tag{{Key: aws.String(names.ClusterTag(clusterID)), Value: aws.String("shared")}}}
+		if _, err := s.ec2.CreateTags(ctx, in); err != nil {
+			return err
+		}
+		shared.SecurityGroup, err = s.securityGroup(ctx, m.VPC, controlPlane)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sharing management account %s with %s: %w", m.Account, clusterID, err)
+	}
+	return &shared, nil
+}
+
+// UnshareManagement removes what ShareManagement has created. The instances of the cluster must have been terminated.
+func (e *Emulator) UnshareManagement(ctx context.Context, shared *Management) error {
+	s := e.seeder(shared.Account, shared.ClusterID)
+	in := &ec2.DeleteTagsInput{Resources: shared.subnets(), Tags: []ec2types.Tag{{Key: aws.String(names.ClusterTag(shared.ClusterID))}}}
+	_, err := s.ec2.DeleteTags(ctx, in)
+	if err == nil {
+		// An instance keeps its security groups until it is terminated.
+		err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			_, err := s.ec2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &shared.SecurityGroup})
+			switch {
+			case isCode(err, "DependencyViolation"):
+				return false, nil
+			case isCode(err, "InvalidGroup.NotFound"):
+				return true, nil // an earlier call has deleted it
+			}
+			return err == nil, err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("removing %s from management account %s: %w", shared.ClusterID, shared.Account, err)
+	}
+	return nil
+}
+
+// subnets returns the ids of all subnets.
+func (m *Management) subnets() []string {
+	var ids []string
+	for _, subnet := range slices.Concat(m.Public, m.Private) {
+		ids = append(ids, subnet.ID)
+	}
+	return ids
 }
 
 // InstanceOptions describe an instance of a management account.

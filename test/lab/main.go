@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
 
-const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] [--instant-volumes] [--idle-timeout 350s] | down | status | kubeconfig [NAMESPACE NAME]
+const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] [--instant-volumes] [--idle-timeout 350s] | down | status | kubeconfig [--second] [NAMESPACE NAME]
        lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME
        every command takes --dir, the directory of the lab`
 
@@ -131,8 +131,9 @@ func down(ctx context.Context, a *arguments) error {
 	return cluster.Down(ctx, a.options())
 }
 
-// kubeconfig prints the path of the kubeconfig of the management cluster, or of the HostedCluster with that namespace and name.
+// kubeconfig prints the path of the kubeconfig of a management cluster, or of its HostedCluster with that namespace and name.
 func kubeconfig(ctx context.Context, a *arguments) error {
+	second := a.Bool("second", false, "of the second management cluster")
 	words, err := a.words(0, 2)
 	if err != nil {
 		return err
@@ -140,6 +141,11 @@ func kubeconfig(ctx context.Context, a *arguments) error {
 	lab, err := cluster.Find(ctx, a.options())
 	if err != nil {
 		return err
+	}
+	if *second {
+		if lab, err = lab.FindSecond(ctx); err != nil {
+			return err
+		}
 	}
 	path := lab.Kubeconfig
 	if len(words) == 2 {

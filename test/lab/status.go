@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"text/tabwriter"
@@ -34,6 +35,17 @@ func status(ctx context.Context, a *arguments) error {
 	if err != nil {
 		return err
 	}
+	var second *cluster.Lab
+	if there.Second != nil {
+		if second, err = lab.FindSecond(ctx); err != nil {
+			return err
+		}
+		more, err := nodesOf(ctx, second)
+		if err != nil {
+			return err
+		}
+		maps.Copy(nodes, more) // machines of both have different names
+	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "PROCESS\tSTATE\tSINCE\tRESTARTS\tLOG")
 	for _, p := range there.Processes {
@@ -60,6 +72,9 @@ func status(ctx context.Context, a *arguments) error {
 	}
 	if err := out.Flush(); err != nil {
 		return err
+	}
+	if second != nil {
+		fmt.Printf("\nsecond management cluster: export KUBECONFIG=%s\n", second.Kubeconfig)
 	}
 	fmt.Printf("\nexport KUBECONFIG=%s\nimages: push to %s, over plain HTTP; pods use the same name\n", lab.Kubeconfig, cluster.Registry)
 	return nil

@@ -196,11 +196,11 @@ func (c *Cloud) resolve(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// Controller returns the process specification of the management cluster's cloud-controller-manager, and the URL of its
+// Controller returns the process specification of a management cluster's cloud-controller-manager, and the URL of its
 // health endpoint. kubeconfig is the kubeconfig of cloudcontroller.User, which needs cloudcontroller.RBAC; dir receives its
 // configuration.
-func (c *Cloud) Controller(program, kubeconfig, dir string) (process.Spec, string, error) {
+func (c *Cloud) Controller(of *awsemulator.Management, program, kubeconfig, dir string) (process.Spec, string, error) {
 	return cloudcontroller.Spec(cloudcontroller.Options{
-		AWS: c.AWS, Account: c.Management, Program: program, Kubeconfig: kubeconfig, Dir: dir,
+		AWS: c.AWS, Account: of, Program: program, Kubeconfig: kubeconfig, Dir: dir,
 	})
 }

@@ -115,7 +115,7 @@ func TestCustomerReachesANodeThroughAnEndpoint(t *testing.T) {
 	c := startCloud(t, netip.MustParseAddrPort("127.0.0.1:5000"))
 	address := Address(network, "us-east-1b", 11)
 	port := greet(t, address)
-	machine := must[awsemulator.Instance](t)(c.RunInstance(t.Context(), awsemulator.InstanceOptions{Name: "m1", Zone: "us-east-1b", Address: address.String()}))
+	machine := must[awsemulator.Instance](t)(c.RunInstance(t.Context(), c.Management, awsemulator.InstanceOptions{Name: "m1", Zone: "us-east-1b", Address: address.String()}))
 	if machine.PrivateIP != address.String() || machine.Zone != "us-east-1b" {
 		t.Errorf("the instance is %+v", machine)
 	}
@@ -283,7 +283,7 @@ func TestInstancesOfCustomersAreReported(t *testing.T) {
 		ImageId: aws.String(awsemulator.ImageAMD64), InstanceType: ec2types.InstanceTypeM5Large, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		SubnetId: &customer.Subnets[1].ID, UserData: aws.String(base64.StdEncoding.EncodeToString([]byte("data"))),
 	})).Instances[0]
-	must[awsemulator.Instance](t)(c.RunInstance(t.Context(), awsemulator.InstanceOptions{Name: "m1", Zone: "us-east-1b"}))
+	must[awsemulator.Instance](t)(c.RunInstance(t.Context(), c.Management, awsemulator.InstanceOptions{Name: "m1", Zone: "us-east-1b"}))
 	eventually(t, "the instance of the customer is reported, but not that of the management cluster", func(context.Context) error {
 		if w := reported.Load(); w == nil || len(*w) != 1 {
 			return fmt.Errorf("%+v", w)

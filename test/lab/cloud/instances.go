@@ -24,10 +24,10 @@ func Address(network netip.Prefix, zone string, n int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// RunInstance creates the instance of a machine of the management cluster, with its name, zone and Address.
-func (c *Cloud) RunInstance(ctx context.Context, o awsemulator.InstanceOptions) (awsemulator.Instance, error) {
+// RunInstance creates the instance of a machine of a management cluster, with its name, zone and Address.
+func (c *Cloud) RunInstance(ctx context.Context, of *awsemulator.Management, o awsemulator.InstanceOptions) (awsemulator.Instance, error) {
 	o.Type = cmp.Or(o.Type, "m5.large")
-	i, err := c.AWS.RunInstance(ctx, c.Management, o)
+	i, err := c.AWS.RunInstance(ctx, of, o)
 	if err == nil {
 		c.workers.manage(vpc.Metadata{ID: i.ID, Zone: i.Zone, Type: o.Type, Image: awsemulator.ImageAMD64, Hostname: i.PrivateDNSName, Role: nodeRole})
 	}

@@ -20,6 +20,12 @@ const (
 	// ClusterDNS is the Service of CoreDNS.
 	ClusterDNS = "10.57.0.10"
 
+	// The addresses of the second management cluster. The host has no route to its pods.
+	SecondAPIServerAddress = "10.55.0.3"
+	SecondPodNetwork       = "10.60.0.0/16"
+	SecondServiceNetwork   = "10.61.0.0/16"
+	SecondClusterDNS       = "10.61.0.10"
+
 	// Host is the address of the host within the lab.
 	Host = "10.59.0.1"
 

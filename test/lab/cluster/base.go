@@ -23,8 +23,12 @@ func (u *start) furnish(ctx context.Context, lab *Lab) (err error) {
 	if lab.Images, err = images.Push(ctx, images.Options{Registry: Registry, Progress: u}, firstImages...); err != nil {
 		return err
 	}
+	dns := ClusterDNS
+	if u.second {
+		dns = SecondClusterDNS
+	}
 	manifests, err := fixture.Substitute(base, map[string]string{
-		"SWITCH": SwitchAddress, "DNS": ClusterDNS, "COREDNS": lab.Images["coredns"],
+		"SWITCH": SwitchAddress, "DNS": dns, "COREDNS": lab.Images["coredns"],
 		"ATTACH": strconv.FormatBool(!u.InstantVolumes),
 	})
 	if err == nil {

@@ -37,7 +37,8 @@ type Lab struct {
 	AWS        *awsemulator.Emulator
 	Management *awsemulator.Management
 
-	http *http.Client
+	http   *http.Client
+	second bool // it is the second management cluster
 }
 
 // Find returns the lab of these options, which must be running.
@@ -96,10 +97,14 @@ func (l *Lab) path(elements ...string) string {
 	return filepath.Join(append([]string{l.Dir}, elements...)...)
 }
 
-// Down stops the lab and removes it.
+// Down stops the lab and removes it. Of a second management cluster it removes only that cluster, whose load balancers and endpoint
+// services stay in AWS, as they do when an EKS cluster is deleted: delete its hosted clusters before.
 func (l *Lab) Down(ctx context.Context) error {
 	if l.http == nil {
 		return nil // an existing cluster stays
+	}
+	if l.second {
+		return l.ask(ctx, http.MethodDelete, "/second", nil, nil)
 	}
 	return Down(ctx, Options{Dir: l.Dir})
 }
@@ -112,6 +117,7 @@ func (l *Lab) Status(ctx context.Context) (*Status, error) {
 
 // AddMachine adds a machine and turns it on. Its node becomes ready some seconds later.
 func (l *Lab) AddMachine(ctx context.Context, m MachineOptions) error {
+	m.Second = l.second && m.Join == ""
 	return l.ask(ctx, http.MethodPost, "/machines", m, nil)
 }
 

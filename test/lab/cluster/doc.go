@@ -4,7 +4,8 @@
 //	lab.Config, lab.Kubeconfig                                          // of the management cluster
 //	lab.AddMachine(ctx, cluster.MachineOptions{Name: "w1", Zone: "us-east-1a", Join: kubeconfigOfAnyCluster})
 //	lab.KillMachine(ctx, "w1")
-//	lab.Down(ctx)
+//	second, err := lab.Second(ctx, cluster.SecondOptions{})             // another management cluster in the same AWS: second.go
+//	lab.Down(ctx)                                                       // of both
 //
 // A lab continues after the process that started it has ended. It is a supervisor in namespaces of its own (see
 // test/lab/supervisor). This package calls the supervisor over a socket in the directory of the lab:

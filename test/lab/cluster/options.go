@@ -31,6 +31,8 @@ type Options struct {
 	InstancesLater bool `json:"-"`
 	// New rejects a lab that runs already, because it belongs to another user.
 	New bool `json:"-"`
+	// second: these are the options of the second management cluster.
+	second bool
 	// Program is the path of the command lab, if it is built already.
 	Program string `json:"-"`
 	// Progress receives a line with the elapsed time for each step.
@@ -92,10 +94,14 @@ func (o Options) withDefaults() (Options, error) {
 
 // FirstMachines are the machines with which a lab starts: m1, m2, ..., distributed over the zones in turn.
 func (o Options) FirstMachines() []MachineOptions {
+	prefix := ""
+	if o.second {
+		prefix = "second-"
+	}
 	var all []MachineOptions
 	for i := range o.Machines {
 		all = append(all, MachineOptions{
-			Name:      fmt.Sprintf("m%d", i+1),
+			Name:      fmt.Sprintf("%sm%d", prefix, i+1),
 			Zone:      fmt.Sprintf("%s%c", Region, 'a'+i%o.Zones),
 			MemoryMiB: o.MemoryMiB,
 		})
@@ -119,6 +125,8 @@ type MachineOptions struct {
 	// ExternalCloud leaves the labels for zone and type to a cloud-controller-manager. Without one, the node stays
 	// tainted.
 	ExternalCloud bool `json:"externalCloud,omitempty"`
+	// Second: the machine joins the second management cluster. AddMachine sets it.
+	Second bool `json:"second,omitempty"`
 	// Join is the kubeconfig of an administrator of the cluster that the machine joins; the default is the cluster of the
 	// lab. In another cluster the machine does not run kube-proxy; the cluster must do so.
 	Join string `json:"join,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 )
 
@@ -16,6 +17,8 @@ import (
 //	POST   /machines/NAME/stop       turns it off, in order
 //	POST   /machines/NAME/kill       cuts its power
 //	DELETE /machines/NAME            removes it, with its disk
+//	POST   /second                   starts the control plane of the second management cluster, unless it runs: Second
+//	DELETE /second                   removes the second management cluster, with its machines
 //
 // An error is a text, with a status code of 400 or more.
 
@@ -24,6 +27,10 @@ func Socket(dir string) string { return filepath.Join(dir, "socket") }
 
 // Kubeconfig is the file of the administrator of the lab in dir.
 func Kubeconfig(dir string) string { return filepath.Join(dir, "kubeconfig") }
+
+// SecondDir is the directory of the second management cluster of the lab in dir: Kubeconfig(SecondDir(dir)) is the file of its
+// administrator.
+func SecondDir(dir string) string { return filepath.Join(dir, "second") }
 
 // Step is a completed step of the start.
 type Step struct {
@@ -36,8 +43,16 @@ type Step struct {
 type Status struct {
 	Processes []ProcessStatus `json:"processes"`
 	Machines  []MachineStatus `json:"machines"`
+	// Second is nil while there is no second management cluster.
+	Second *Second `json:"second,omitempty"`
 	// Cloud is nil without a cloud.
 	Cloud *cloud.Status `json:"cloud,omitempty"`
+}
+
+// Second is the second management cluster.
+type Second struct {
+	// Management is its share of the account of the management cluster.
+	Management *awsemulator.Management `json:"management"`
 }
 
 // ProcessStatus is a server that the supervisor runs.

@@ -73,7 +73,7 @@ externalDNS:
   enabled: true
   image: ${IMAGE}
   domainFilters: [${DOMAIN}]
-  txtOwnerID: lab
+  txtOwnerID: ${OWNER}
   aws:
     credentialsSecret:
       name: external-dns-credentials
@@ -98,7 +98,7 @@ func (h *Hosting) Install(ctx context.Context) error {
 		if err := h.applyCredentials(ctx, "external-dns-credentials", h.dnsRole); err != nil {
 			return err
 		}
-		more, err := fixture.Substitute(publicNames, map[string]string{"IMAGE": h.Images[images.ExternalDNS], "DOMAIN": Domain})
+		more, err := fixture.Substitute(publicNames, map[string]string{"IMAGE": h.Images[images.ExternalDNS], "DOMAIN": Domain, "OWNER": h.Management.ClusterID})
 		if err != nil {
 			return fmt.Errorf("writing the values of the chart: %w", err)
 		}

@@ -24,6 +24,8 @@ func (s *supervisor) listen() error {
 	mux.HandleFunc("GET /progress", s.serveProgress)
 	mux.HandleFunc("GET /status", s.status)
 	mux.HandleFunc("POST /machines", s.addMachine)
+	mux.HandleFunc("POST /second", s.serveSecond)
+	mux.HandleFunc("DELETE /second", func(w http.ResponseWriter, req *http.Request) { answer(w, s.removeSecond(req.Context())) })
 	for verb, act := range map[string]func(string) error{
 		"POST /machines/{name}/start": s.machines.start,
 		"POST /machines/{name}/stop":  s.machines.stop,
@@ -74,6 +76,7 @@ func (s *supervisor) serveProgress(w http.ResponseWriter, req *http.Request) {
 
 func (s *supervisor) status(w http.ResponseWriter, _ *http.Request) {
 	there := cluster.Status{Processes: s.servers.status(), Machines: s.machines.status()}
+	there.Second = s.second.status()
 	if s.cloud != nil {
 		cloud := s.cloud.Status()
 		there.Cloud = &cloud
@@ -89,6 +92,16 @@ func (s *supervisor) addMachine(w http.ResponseWriter, req *http.Request) {
 		err = s.machines.add(req.Context(), options)
 	}
 	answer(w, err)
+}
+
+func (s *supervisor) serveSecond(w http.ResponseWriter, req *http.Request) {
+	running, err := s.startSecond(req.Context())
+	if err != nil {
+		answer(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(running) // the only error is that the client is gone
 }
 
 func answer(w http.ResponseWriter, err error) {

@@ -31,32 +31,33 @@ func (s *supervisor) startCloud(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("starting the cloud: %w", err)
 	}
+	s.first.account = s.cloud.Management
 	s.followWorkers(ctx)
 	s.report("AWS emulator at %s, DNS at %s", s.cloud.AWS.URL, s.cloud.Status().DNS)
 	return nil
 }
 
 // startCloudController starts the cloud-controller-manager.
-func (s *supervisor) startCloudController(ctx context.Context) error {
-	if s.cloud == nil {
+func (m *management) startCloudController(ctx context.Context) error {
+	if m.cloud == nil {
 		return nil
 	}
-	if err := fixture.Apply(ctx, s.admin, cloudcontroller.RBAC); err != nil {
+	if err := fixture.Apply(ctx, m.admin, cloudcontroller.RBAC); err != nil {
 		return fmt.Errorf("starting the cloud-controller-manager: %w", err)
 	}
-	spec, health, err := s.cloud.Controller(s.servers.program(cloudcontroller.Name), s.path("pki", cloudcontroller.Name), s.path("pki"))
+	spec, health, err := m.cloud.Controller(m.account, m.servers.program(cloudcontroller.Name), m.path("pki", cloudcontroller.Name), m.path("pki"))
 	if err != nil {
 		return err
 	}
-	return s.start(ctx, health, spec)
+	return m.start(ctx, health, spec)
 }
 
 // instantiate creates the instance of a machine of the management cluster in the cloud.
 func (s *supervisor) instantiate(ctx context.Context, m *machine) error {
-	if s.cloud == nil || m.Join != "" || m.InstanceID != "" {
+	if s.cloud == nil || m.of == nil || m.InstanceID != "" {
 		return nil
 	}
-	made, err := s.cloud.RunInstance(ctx, awsemulator.InstanceOptions{
+	made, err := s.cloud.RunInstance(ctx, m.of.account, awsemulator.InstanceOptions{
 		Name: m.Name, Zone: m.Zone, Type: m.InstanceType, Address: m.address().String(),
 	})
 	if err != nil {

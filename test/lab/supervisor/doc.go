@@ -18,6 +18,7 @@
 //	network.go ► pki.go ► registry.go ┬► controlplane.go (etcd, API server ► join.go ► controllers) ┬► storage ► cloud-controller-manager
 //	                                  └► cloud.go (AWS emulator, load balancers, DNS) ──────────────┘            (cloud.go)
 //
-// Then it serves requests: machines.go (add, remove), power.go (on, off). servers.go restarts processes. workers.go starts machines for
-// EC2 instances. Components of other packages run in this process, and therefore in the network of the lab.
+// Then it serves requests: machines.go (add, remove), power.go (on, off), second.go (a second management cluster, with its API server at
+// 10.55.0.3 and pods in 10.60.0.0/16). servers.go restarts processes. workers.go starts machines for EC2 instances. Components of other packages
+// run in this process, and therefore in the network of the lab.
 package supervisor

@@ -38,16 +38,13 @@ type joined struct {
 	leave context.CancelFunc
 }
 
-// join returns the cluster of a kubeconfig, and prepares it for machines to join.
-func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, error) {
+// join returns a management cluster or, without one, the cluster of a kubeconfig, and prepares it for machines to join.
+func (all *machines) join(ctx context.Context, of *management, kubeconfig string) (*joined, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	config := all.lab.admin
-	if kubeconfig != "" {
-		var err error
-		if config, err = clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig)); err != nil {
-			return nil, fmt.Errorf("reading the kubeconfig of the cluster to join: %w", err)
-		}
+	config, err := clientConfig(of, kubeconfig)
+	if err != nil {
+		return nil, err
 	}
 	if known := all.clusters[config.Host]; known != nil {
 		known.machines++
@@ -65,6 +62,17 @@ func (all *machines) join(ctx context.Context, kubeconfig string) (*joined, erro
 	all.clusters[config.Host] = c
 	go all.route(life, c)
 	return c, nil
+}
+
+func clientConfig(of *management, kubeconfig string) (*rest.Config, error) {
+	if of != nil {
+		return of.admin, nil
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig))
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig of the cluster to join: %w", err)
+	}
+	return config, nil
 }
 
 // leave removes a cluster with its last machine.

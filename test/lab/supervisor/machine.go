@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -19,8 +20,9 @@ import (
 type machine struct {
 	cluster.MachineOptions
 	spec    machineos.Spec
-	host    int     // last byte of its address, and number of its port
-	cluster *joined // the cluster that it has joined; nil for a worker, which joins by its user data
+	host    int         // last byte of its address, and number of its port
+	of      *management // the management cluster that it has joined; nil in another cluster
+	cluster *joined     // the cluster that it has joined; nil for a worker, which joins by its user data
 	// worker is the customer's instance for which the machine exists, if any.
 	worker *cloud.Worker
 	// instantiated: the lab has created its instance in the cloud and must terminate it.
@@ -79,8 +81,9 @@ func (s *supervisor) specify(m *machine) machineos.Spec {
 		ExternalCloud: m.ExternalCloud,
 		KubeProxy:     m.Join == "", NetworkPolicies: m.Join == "",
 	}
-	if m.Join == "" {
-		spec.Disks = s.path(disks)
+	if m.of != nil {
+		spec.Disks = m.of.path(disks)
+		spec.ClusterDNS = cmp.Or(spec.ClusterDNS, m.of.addresses.dns)
 	}
 	maps.Copy(spec.Labels, m.Labels)
 	if m.Zone != "" && !m.ExternalCloud {
@@ -92,8 +95,6 @@ func (s *supervisor) specify(m *machine) machineos.Spec {
 	if m.InstanceID != "" {
 		spec.ProviderID = fmt.Sprintf("aws:///%s/%s", m.Zone, m.InstanceID)
 	}
-	if spec.ClusterDNS == "" {
-		spec.ClusterDNS = cluster.ClusterDNS
-	}
+	spec.ClusterDNS = cmp.Or(spec.ClusterDNS, cluster.ClusterDNS)
 	return spec
 }

@@ -35,11 +35,15 @@ func (all *machines) add(ctx context.Context, options cluster.MachineOptions) er
 	if options.Zone == "" && options.Join == "" {
 		options.Zone = cluster.Region + "a"
 	}
-	joins, err := all.join(ctx, options.Join)
+	of, err := all.lab.managementOf(options)
 	if err != nil {
 		return fmt.Errorf("adding machine %s: %w", options.Name, err)
 	}
-	m, err := all.make(options, joins)
+	joins, err := all.join(ctx, of, options.Join)
+	if err != nil {
+		return fmt.Errorf("adding machine %s: %w", options.Name, err)
+	}
+	m, err := all.make(options, of, joins)
 	if err != nil {
 		all.leave(joins)
 		return fmt.Errorf("adding machine %s: %w", options.Name, err)
@@ -51,7 +55,7 @@ func (all *machines) add(ctx context.Context, options cluster.MachineOptions) er
 }
 
 // make allocates the name, address and port of a machine.
-func (all *machines) make(options cluster.MachineOptions, joins *joined) (*machine, error) {
+func (all *machines) make(options cluster.MachineOptions, of *management, joins *joined) (*machine, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.known[options.Name] != nil {
@@ -66,7 +70,7 @@ func (all *machines) make(options cluster.MachineOptions, joins *joined) (*machi
 		return nil, err
 	}
 	all.lastHost = host
-	m := &machine{MachineOptions: options, host: host, cluster: joins}
+	m := &machine{MachineOptions: options, host: host, of: of, cluster: joins}
 	all.known[options.Name] = m
 	return m, nil
 }
@@ -91,7 +95,7 @@ func (all *machines) prepare(ctx context.Context, m *machine) error {
 			continue
 		}
 		name := strings.TrimSuffix(kubeconfig, ".kubeconfig")
-		if err := os.Link(all.lab.path("pki", name), filepath.Join(m.spec.Dir, kubeconfig)); err != nil {
+		if err := os.Link(m.of.path("pki", name), filepath.Join(m.spec.Dir, kubeconfig)); err != nil {
 			return fmt.Errorf("giving it a kubeconfig for %s: %w", name, err)
 		}
 	}

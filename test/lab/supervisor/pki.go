@@ -14,7 +14,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 )
 
-// authority is the CA of the management cluster, with its certificates as files. One CA is enough, because the lab creates
+// authority is the CA of a management cluster, with its certificates as files. One CA is enough, because the lab creates
 // all clients.
 type authority struct {
 	dir    string
@@ -24,11 +24,11 @@ type authority struct {
 // ca is the name of the CA's own files.
 const ca = "ca"
 
-func newAuthority(dir string) (*authority, error) {
+func newAuthority(dir, name string) (*authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making certificates: %w", err)
 	}
-	signer, err := pki.NewSigner("lab", "", time.Now())
+	signer, err := pki.NewSigner(name, "", time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("making certificates: %w", err)
 	}
@@ -70,7 +70,7 @@ func (a *authority) issue(want pki.Request) (*pki.Leaf, error) {
 	return a.signer.Current.Issue(want, pki.DefaultTerms, time.Now())
 }
 
-// kubeconfig writes a kubeconfig for a user of the management cluster.
+// kubeconfig writes a kubeconfig for a user of its management cluster.
 func (a *authority) kubeconfig(path, server, user string, groups ...string) error {
 	leaf, err := a.issue(pki.Request{User: user, Groups: groups})
 	if err != nil {

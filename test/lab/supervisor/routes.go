@@ -78,7 +78,7 @@ func (all *machines) routeTo(ctx context.Context, c *joined, nodes []*corev1.Nod
 			errs = append(errs, routesInside(pid, routes(mine, nodes, m.Name)))
 		}
 	}
-	if c.config.Host == all.lab.admin.Host {
+	if c.config.Host == all.lab.first.admin.Host {
 		here, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err == nil {
 			err = setRoutes(here, switchName, routes(onSwitch, nodes, ""))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,22 +24,29 @@ type servers struct {
 	dir string
 
 	mu    sync.Mutex
-	known []*cluster.ProcessStatus
+	known []*server
+}
+
+// server is one of them.
+type server struct {
+	cluster.ProcessStatus
+	end   context.CancelFunc // ends it
+	ended chan struct{}      // closed when it has ended for good
 }
 
 // start starts a server and waits until its health endpoint returns 200.
 func (s *servers) start(ctx context.Context, health string, spec process.Spec) error {
-	spec.Path = s.program(spec.Name)
 	spec.Log = filepath.Join(s.dir, "logs", spec.Name+".log")
 	p, err := process.Start(spec)
 	if err != nil {
 		return err
 	}
-	status := &cluster.ProcessStatus{Name: spec.Name, Running: true, Since: time.Now(), Log: spec.Log}
+	life, end := context.WithCancel(context.Background())
+	one := &server{ProcessStatus: cluster.ProcessStatus{Name: spec.Name, Running: true, Since: time.Now(), Log: spec.Log}, end: end, ended: make(chan struct{})}
 	s.mu.Lock()
-	s.known = append(s.known, status)
+	s.known = append(s.known, one)
 	s.mu.Unlock()
-	go s.keep(p, status)
+	go s.keep(life, p, one)
 
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -53,19 +61,47 @@ func (s *servers) start(ctx context.Context, health string, spec process.Spec) e
 
 func (s *servers) program(name string) string { return filepath.Join(s.dir, "bin", name) }
 
-// keep restarts a server one second after it has ended.
-func (s *servers) keep(p *process.Process, status *cluster.ProcessStatus) {
+// keep restarts a server one second after it has ended, until its life ends.
+func (s *servers) keep(life context.Context, p *process.Process, one *server) {
+	defer close(one.ended)
 	for {
-		<-p.Done()
-		s.update(func() { status.Running = false })
-		time.Sleep(time.Second)
+		select {
+		case <-life.Done():
+			p.Kill()
+			return
+		case <-p.Done():
+		}
+		s.update(func() { one.Running = false })
+		select {
+		case <-life.Done():
+			return
+		case <-time.After(time.Second):
+		}
 		next, err := process.Start(p.Spec)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			continue
 		}
 		p = next
-		s.update(func() { status.Running, status.Since = true, time.Now(); status.Restarts++ })
+		s.update(func() { one.Running, one.Since = true, time.Now(); one.Restarts++ })
+	}
+}
+
+// stop ends the servers whose names have a prefix, the last one first, and forgets them.
+func (s *servers) stop(prefix string) {
+	s.mu.Lock()
+	var ending []*server
+	s.known = slices.DeleteFunc(s.known, func(one *server) bool {
+		belongs := strings.HasPrefix(one.Name, prefix)
+		if belongs {
+			ending = append(ending, one)
+		}
+		return belongs
+	})
+	s.mu.Unlock()
+	for _, one := range slices.Backward(ending) {
+		one.end()
+		<-one.ended
 	}
 }
 
@@ -80,7 +116,7 @@ func (s *servers) status() []cluster.ProcessStatus {
 	defer s.mu.Unlock()
 	var all []cluster.ProcessStatus
 	for _, one := range s.known {
-		all = append(all, *one)
+		all = append(all, one.ProcessStatus)
 	}
 	slices.SortFunc(all, func(a, b cluster.ProcessStatus) int { return a.Since.Compare(b.Since) })
 	return all

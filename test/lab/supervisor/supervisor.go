@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
@@ -16,14 +15,14 @@ import (
 
 // supervisor is a lab.
 type supervisor struct {
-	options   cluster.Options
-	up        chan struct{} // closed when all of it runs
-	progress  *progress
-	servers   *servers
-	authority *authority
-	admin     *rest.Config // of the management cluster
-	machines  *machines
-	cloud     *cloud.Cloud // nil: no cloud
+	options  cluster.Options
+	up       chan struct{} // closed when all of it runs
+	progress *progress
+	servers  *servers
+	machines *machines
+	cloud    *cloud.Cloud // nil: no cloud
+	first    *management
+	second   secondCluster
 }
 
 // Run runs the lab in dir until it is killed, or could not start.
@@ -34,16 +33,19 @@ func Run(ctx context.Context, dir string) error {
 	}
 	s := &supervisor{options: options, up: make(chan struct{}), progress: newProgress(), servers: &servers{dir: dir}}
 	s.machines = &machines{lab: s, known: map[string]*machine{}, clusters: map[string]*joined{}}
+	s.first = &management{supervisor: s, dir: dir, addresses: addresses{
+		apiServer: cluster.APIServerAddress, pods: cluster.PodNetwork, services: cluster.ServiceNetwork, service: "10.57.0.1", dns: cluster.ClusterDNS,
+	}}
 	if err := s.listen(); err != nil {
 		return err
 	}
 	start := inSequence(
 		func(context.Context) error { return layNetwork() },
-		s.certify,
+		s.first.certify,
 		s.startRegistry,
-		inParallel(inSequence(s.startEtcd, s.startAPIServer, s.connect, s.startControllers), s.startCloud),
-		s.startStorage,
-		s.startCloudController,
+		inParallel(s.first.startControlPlane, s.startCloud),
+		s.first.startStorage,
+		s.first.startCloudController,
 	)
 	if err := start(ctx); err != nil {
 		return err
@@ -83,14 +85,14 @@ func inParallel(steps ...step) step {
 const disks = "volumes"
 
 // startStorage starts the provisioner and the attacher of volumes.
-func (s *supervisor) startStorage(ctx context.Context) error {
+func (m *management) startStorage(ctx context.Context) error {
 	delay := storage.AttachDelay
-	if s.options.InstantVolumes {
+	if m.options.InstantVolumes {
 		delay = 0
 	}
 	go func() {
-		if err := storage.Run(ctx, s.admin, s.path(disks), delay); err != nil {
-			s.report("%v", err)
+		if err := storage.Run(ctx, m.admin, m.path(disks), delay); err != nil {
+			m.report("%v", err)
 		}
 	}()
 	return nil
@@ -103,14 +105,14 @@ func (s *supervisor) path(elements ...string) string {
 // report reports a step of the start.
 func (s *supervisor) report(format string, args ...any) { s.progress.add(fmt.Sprintf(format, args...)) }
 
-// connect permits machines to join the management cluster, before the controllers start that would reject them.
-func (s *supervisor) connect(ctx context.Context) error {
-	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig(s.options.Dir))
+// connect permits machines to join a management cluster, before the controllers start that would reject them.
+func (m *management) connect(ctx context.Context) error {
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig(m.dir))
 	if err != nil {
 		return fmt.Errorf("connecting to the management cluster: %w", err)
 	}
 	config.QPS = -1
-	s.admin = config
-	_, err = s.machines.join(ctx, "")
+	m.admin = config
+	m.joined, err = m.machines.join(ctx, m, "")
 	return err
 }

@@ -73,7 +73,7 @@ func (all *machines) launch(ctx context.Context, w cloud.Worker) error {
 	}
 	m, err := all.make(cluster.MachineOptions{
 		Name: w.ID, Zone: w.Zone, InstanceType: w.Type, InstanceID: w.ID, MemoryMiB: all.lab.options.MemoryMiB,
-	}, nil)
+	}, nil, nil)
 	if err != nil {
 		return fmt.Errorf("launching instance %s: %w", w.ID, err)
 	}

@@ -1,7 +1,7 @@
 // Package e2e runs scenarios in a whole lab: real machines, pods, load balancers, and hypershift installed by Helm. Each scenario
 // creates its own hosted clusters. Those that change what others need run first, one after the other: the installation
-// (install_test.go, alerts_test.go), a machine of the management cluster (outage_test.go), its network policies (attacks_test.go). The others
-// share the lab, a few at a time (places_test.go):
+// (install_test.go, alerts_test.go), a machine of the management cluster (outage_test.go), its network policies (attacks_test.go), its account
+// (second_test.go). The others share the lab, a few at a time (places_test.go):
 //
 //	everyday_test.go    forty kubectl commands of a user (kubectl_test.go)
 //	upgrade_test.go     upgrade from 1.35.4 to 1.36.3 during requests; the cluster stays Available
@@ -12,6 +12,7 @@
 //	workers_test.go     machines of the customer join and run pods; then all CAs are rotated (rotation_test.go)
 //	private_test.go     a private cluster with a node in each of three zones; its connection is broken and repaired
 //	samerange_test.go   two customers with the same addresses
+//	second_test.go      a hosted cluster with a node on a second management cluster in the same AWS account; the first one does not change
 //	nodes_test.go       nodes from stock images, with Ignition and with cloud-init; an upgrade; faults that prevent a join
 //	nodepools_test.go   node pools are scaled, changed, upgraded, repaired and deleted; their controllers crash
 //	mistakes_test.go    mistakes of a user, and the conditions that report them

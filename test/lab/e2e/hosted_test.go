@@ -26,6 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
+	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 	"github.com/hosted-control-planes/hypershift/test/lab/transitions"
 )
@@ -34,6 +35,8 @@ import (
 type hosted struct {
 	t  *testing.T
 	hc *hyperv1.HostedCluster
+	// on is the installation that runs the cluster.
+	on *hosting.Hosting
 	// customer is the AWS account of the cluster, nil outside of AWS.
 	customer *accounts.Customer
 	// management is an administrator's client of the management cluster.
@@ -55,6 +58,12 @@ func release(t *testing.T, version string) string {
 // newHosted prepares a hosted cluster of that name. The end of the test deletes it and checks that no object remains.
 func newHosted(t *testing.T, name, version string) *hosted {
 	t.Helper()
+	return newHostedOn(t, on, name, version)
+}
+
+// newHostedOn prepares a hosted cluster on an installation.
+func newHostedOn(t *testing.T, on *hosting.Hosting, name, version string) *hosted {
+	t.Helper()
 	customer, err := on.NewCustomer(t.Context(), name, name+"-x7k2p", version)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +72,7 @@ func newHosted(t *testing.T, name, version string) *hosted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := readHosted(t, text, customer.Variables)
+	h := readHostedOn(t, on, text, customer.Variables)
 	h.customer = customer
 	return h
 }
@@ -71,7 +80,12 @@ func newHosted(t *testing.T, name, version string) *hosted {
 // readHosted returns the hosted cluster of a sample and applies the other objects of the sample.
 func readHosted(t *testing.T, text string, variables map[string]string) *hosted {
 	t.Helper()
-	h := &hosted{t: t, hc: &hyperv1.HostedCluster{}}
+	return readHostedOn(t, on, text, variables)
+}
+
+func readHostedOn(t *testing.T, on *hosting.Hosting, text string, variables map[string]string) *hosted {
+	t.Helper()
+	h := &hosted{t: t, on: on, hc: &hyperv1.HostedCluster{}}
 	scheme := runtime.NewScheme()
 	h.must(errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme), clusterv1.AddToScheme(scheme)))
 	var err error
@@ -107,7 +121,7 @@ func (h *hosted) available() {
 	h.waitForCondition(hyperv1.HostedClusterProgressing, "False")
 	h.waitForCondition(hyperv1.ConfigOperatorReconciliationSucceeded, "True")
 	h.eventually("its API is reachable", func(ctx context.Context) (err error) {
-		h.kubeconfig, err = on.AdminKubeconfig(ctx, client.ObjectKeyFromObject(h.hc))
+		h.kubeconfig, err = h.on.AdminKubeconfig(ctx, client.ObjectKeyFromObject(h.hc))
 		return err
 	})
 }
@@ -176,7 +190,7 @@ func (h *hosted) load() *load.Load {
 // Available is Unknown with reason Progressing, because the control plane has not observed the change.
 func (h *hosted) staysAvailable() (check func()) {
 	h.t.Helper()
-	c, err := client.NewWithWatch(on.Config, client.Options{Scheme: h.management.Scheme()})
+	c, err := client.NewWithWatch(h.on.Config, client.Options{Scheme: h.management.Scheme()})
 	h.must(err)
 	w, err := transitions.Start(h.t.Context(), c, key(h.hc), hyperv1.HostedClusterAvailable)
 	h.must(err)

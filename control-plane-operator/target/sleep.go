@@ -29,11 +29,17 @@ func DropsLoadBalancers(hcp *hyperv1.HostedControlPlane) bool {
 	return hcp.Sleeps() && LoadBalancersKept(hcp) == ""
 }
 
+// KeepsEtcd reports whether etcd runs while the control plane sleeps. A restore of etcd needs an end of its pods.
+func KeepsEtcd(hcp *hyperv1.HostedControlPlane) bool {
+	wanted := hcp.Annotations[hyperv1.EtcdRestoreAnnotation]
+	return hcp.Sleeps() && hcp.Annotations[hyperv1.SleepEtcdAnnotation] == hyperv1.SleepKeep && (wanted == "" || wanted == hcp.Status.EtcdRestore)
+}
+
 // stop removes the pods of a component while the control plane sleeps. etcd has its members until the last API server has ended, so that no
 // write is lost. A router that answers clients needs one pod.
 func (p *ControlPlane) stop(c component.Traits, w *component.Workload) {
 	switch {
-	case c.Name == names.Etcd && p.Serving:
+	case c.Name == names.Etcd && (p.Serving || KeepsEtcd(p.HCP)):
 	case c.Name == names.Router && p.Answers():
 		*w.Replicas = ptr.To[int32](1)
 	default:

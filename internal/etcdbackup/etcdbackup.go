@@ -7,7 +7,13 @@ package etcdbackup
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
+
+// ObjectKey returns the key of the object of a backup in its bucket. Each cluster has a prefix of its own.
+func ObjectKey(prefix, infraID, name string) string {
+	return strings.TrimPrefix(fmt.Sprintf("%s/%s/%s.db", strings.Trim(prefix, "/"), infraID, name), "/")
+}
 
 // App is the value of the label app of the pod of a backup. Only a few apps may connect to etcd.
 const App = "etcd-backup"

@@ -29,6 +29,8 @@ var annotationValues = map[string]struct {
 	hyperv1.KubeAPIServerVerbosityLevelAnnotation:                   {isFrom(0, 10), "a number from 0 to 10, such as 2"},
 	hyperv1.DestroyGracePeriodAnnotation:                            {isDuration, "a duration such as 10m"},
 	hyperv1.GiveUpAfterAnnotation:                                   {isDuration, "a duration such as 10m"},
+	hyperv1.PrivateRecordTTLAnnotation:                              {isRecordTTL, "a duration from 1s to 24h, such as 5m"},
+	hyperv1.PreviousEndpointsAnnotation:                             {isPreviousEndpoints, "Keep, Replace or Adopt"},
 	hyperv1.AWSLoadBalancerHealthProbeModeAnnotation:                {isHealthProbeMode, "Shared or ServiceNodePort"},
 	hyperv1.SharedLoadBalancerHealthProbePathAnnotation:             {isHealthProbePath, "a path such as /healthz"},
 	hyperv1.SharedLoadBalancerHealthProbePortAnnotation:             {isFrom(1, 65535), "a port such as 10256"},
@@ -54,6 +56,15 @@ func annotations(hc *hyperv1.HostedCluster) (errs field.ErrorList) {
 		}
 	}
 	return errs
+}
+
+func isRecordTTL(text string) bool {
+	d, err := time.ParseDuration(text)
+	return err == nil && d >= time.Second && d <= 24*time.Hour
+}
+
+func isPreviousEndpoints(text string) bool {
+	return text == hyperv1.PreviousEndpointsKeep || text == hyperv1.PreviousEndpointsReplace || text == hyperv1.PreviousEndpointsAdopt
 }
 
 func isGOGC(text string) bool { return text == "off" || isFrom(1, 10000)(text) }

@@ -20,6 +20,8 @@ func TestValuesOfAnnotations(t *testing.T) {
 		hyperv1.SigningKeyMaxAgeAnnotation:                              {[]string{"24h", "2160h"}, []string{"1h", "-24h", "90", "90d"}},
 		hyperv1.KubeAPIServerVerbosityLevelAnnotation:                   {[]string{"0", "2", "10"}, []string{"-1", "11", "debug"}},
 		hyperv1.DestroyGracePeriodAnnotation:                            {[]string{"0s", "10m"}, []string{"10", "-1m", "soon"}},
+		hyperv1.PrivateRecordTTLAnnotation:                              {[]string{"1s", "10s", "5m", "24h"}, []string{"0s", "300", "25h", "-1m"}},
+		hyperv1.PreviousEndpointsAnnotation:                             {[]string{"Keep", "Replace", "Adopt"}, []string{"keep", "Delete"}},
 		hyperv1.GiveUpAfterAnnotation:                                   {[]string{"0s", "10m"}, []string{"10", "-1m", "soon"}},
 		hyperv1.AWSLoadBalancerHealthProbeModeAnnotation:                {[]string{"Shared", "ServiceNodePort"}, []string{"shared", "HTTP"}},
 		hyperv1.SharedLoadBalancerHealthProbePathAnnotation:             {[]string{"/healthz", "/a/b"}, []string{"healthz", "/a\n[Global]", "/a b"}},

@@ -186,6 +186,21 @@ func KeyIDs(publicKeys []byte) ([]string, error) {
 	return ids, nil
 }
 
+// HasKey reports whether a document of keys has the key with this ID, which is a hash of the key.
+func HasKey(jwks []byte, id string) bool {
+	var set jose.JSONWebKeySet
+	if err := json.Unmarshal(jwks, &set); err != nil || id == "" {
+		return false
+	}
+	for _, key := range set.Key(id) {
+		public, ok := key.Key.(crypto.PublicKey)
+		if got, err := keyID(public); ok && err == nil && got == id {
+			return true
+		}
+	}
+	return false
+}
+
 // SplitPublicKeys returns each public key in the PEM text, PKIX in PEM.
 func SplitPublicKeys(publicKeys []byte) ([][]byte, error) {
 	keys, err := parsePublicKeys(publicKeys)

@@ -164,3 +164,45 @@ func TestInvalidKeysAreNamed(t *testing.T) {
 		t.Error("an empty key set was published")
 	}
 }
+
+// A key is known by a hash of itself: a document that gives another key the same ID does not have it.
+func TestDocumentHasAKey(t *testing.T) {
+	_, ours, err := webidentity.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, theirs, err := webidentity.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := webidentity.KeyIDs(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := webidentity.JWKS(append(bytes.Clone(theirs), ours...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := webidentity.JWKS(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreignIDs, err := webidentity.KeyIDs(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		document []byte
+		want     bool
+	}{
+		"with the key":              {both, true},
+		"without the key":           {foreign, false},
+		"with a key of the same ID": {bytes.ReplaceAll(foreign, []byte(foreignIDs[0]), []byte(ids[0])), false},
+		"not a document":            {[]byte("{"), false},
+		"no document":               {nil, false},
+	} {
+		if got := webidentity.HasKey(tc.document, ids[0]); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

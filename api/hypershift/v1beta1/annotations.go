@@ -139,9 +139,42 @@ const (
 	// sleeps: Keep, the default, or Delete. They are kept if the address of the API server would not be the same again, which the
 	// condition Asleep reports.
 	SleepLoadBalancersAnnotation = "hypershift.openshift.io/sleep-load-balancers"
+	// SleepEtcdAnnotation is what happens to the pods of etcd while the cluster sleeps: Delete, the default, or Keep, so that a
+	// backup can be made that contains every write of the API servers.
+	SleepEtcdAnnotation = "hypershift.openshift.io/sleep-etcd"
 )
 
-// Values of SleepMachinesAnnotation and SleepLoadBalancersAnnotation.
+// Annotations about the move of a HostedCluster to another management cluster. They are on the HostedCluster, except for the last two. The
+// command `hypershift move cluster` writes them.
+const (
+	// MovedFromAnnotation is the UID that owns the VPC endpoints of the cluster on the management cluster that it comes from.
+	MovedFromAnnotation = "hypershift.openshift.io/moved-from"
+	// PreviousEndpointsAnnotation is what happens to the endpoints of MovedFromAnnotation: Keep, the default, leaves them and the private
+	// records that lead to them; Replace lets the records lead to the new endpoints; Adopt, after the loss of that management cluster,
+	// treats the endpoints as those of this cluster, which replaces them.
+	PreviousEndpointsAnnotation = "hypershift.openshift.io/previous-endpoints"
+	// PrivateRecordTTLAnnotation is how long resolvers may cache the private records of the control plane, as a Go duration from 1s to 24h.
+	// Default 5m. A move makes it shorter before the records change.
+	PrivateRecordTTLAnnotation = "hypershift.openshift.io/private-record-ttl"
+	// HandedOverAnnotation is "true" on a HostedCluster that another management cluster has taken over. Its deletion deletes what this
+	// management cluster has of it, and its VPC endpoints. Machines, their security group, OIDC documents and the cloud resources of
+	// workloads stay.
+	HandedOverAnnotation = "hypershift.openshift.io/handed-over"
+	// EtcdBackupOfMoveAnnotation, "true" on an HCPEtcdBackup, leaves the time out of the key of its object, so that an EtcdRestore can wait
+	// for it.
+	EtcdBackupOfMoveAnnotation = "hypershift.openshift.io/etcd-backup-of-move"
+	// EtcdBackupImportedAnnotation is "true" on an HCPEtcdBackup that was stored by another management cluster: it is not made again.
+	EtcdBackupImportedAnnotation = "hypershift.openshift.io/etcd-backup-imported"
+)
+
+// Values of PreviousEndpointsAnnotation.
+const (
+	PreviousEndpointsKeep    = "Keep"
+	PreviousEndpointsReplace = "Replace"
+	PreviousEndpointsAdopt   = "Adopt"
+)
+
+// Values of SleepMachinesAnnotation, SleepLoadBalancersAnnotation and SleepEtcdAnnotation.
 const (
 	SleepKeep   = "Keep"
 	SleepDelete = "Delete"

@@ -21,7 +21,8 @@ func AnnotationsOfHostedClusters() []string {
 		TargetNodeLabelsAnnotation, LoadBalancerSubnetsAnnotation, AWSLoadBalancerHealthProbeModeAnnotation, SharedLoadBalancerHealthProbePathAnnotation,
 		SharedLoadBalancerHealthProbePortAnnotation, AWSMachinePublicIPsAnnotation,
 		CleanupCloudResourcesAnnotation, DestroyGracePeriodAnnotation, GiveUpAfterAnnotation,
-		SleepAnnotation, SleepScheduleAnnotation, SleepMachinesAnnotation, SleepLoadBalancersAnnotation,
+		SleepAnnotation, SleepScheduleAnnotation, SleepMachinesAnnotation, SleepLoadBalancersAnnotation, SleepEtcdAnnotation,
+		MovedFromAnnotation, PreviousEndpointsAnnotation, PrivateRecordTTLAnnotation, HandedOverAnnotation,
 		ForceUpgradeToAnnotation, SkipReleaseImageValidationAnnotation,
 	)
 }

@@ -33,7 +33,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	manager, recorded := s.account.recordsIn(id), recordNames(s.es.Name, s.hcp)
 	var want []records.Record
 	for _, name := range recorded {
-		want = append(want, records.Record{Name: name, Target: s.endpoint.DNSName})
+		want = append(want, records.Record{Name: name, Target: s.endpoint.DNSName, TTL: s.hcp.PrivateRecordTTL()})
 	}
 	err = manager.Ensure(ctx, want, s.ofAnother)
 	if err == nil {
@@ -76,6 +76,9 @@ func recordNames(service string, hcp *hyperv1.HostedControlPlane) []string {
 	return []string{apps}
 }
 
+// claimedInterval is how often a name is read that is in use by another object.
+const claimedInterval = time.Minute
+
 // recordProblem returns, as a wait, the change that the zone's owner has to make. There is no event after the change.
 func recordProblem(err error) error {
 	var zone *records.ZoneError
@@ -84,7 +87,7 @@ func recordProblem(err error) error {
 	}
 	var claimed *records.ClaimedError
 	if errors.As(err, &claimed) {
-		return reconcile.Wait(time.Minute, hyperv1.RecordClaimedReason, "%s", claimed)
+		return reconcile.Wait(claimedInterval, hyperv1.RecordClaimedReason, "%s", claimed)
 	}
 	return err
 }
@@ -108,5 +111,9 @@ func (s *scope) ofAnother(ctx context.Context, target string) (bool, error) {
 			return e.Tags[awsx.RoleTag] != s.role() && serves(e), nil
 		}
 	}
-	return s.account.endpoints().OfAnother(ctx, m[1])
+	replaced := ""
+	if !s.deleting() { // a deletion leaves a name to the endpoint that it leads to
+		replaced = s.hcp.ReplacedEndpointOwner()
+	}
+	return s.account.endpoints().OfAnother(ctx, m[1], replaced)
 }

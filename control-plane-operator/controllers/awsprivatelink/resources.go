@@ -58,7 +58,7 @@ func cleanupOf(hcp *hyperv1.HostedControlPlane) *hyperv1.AWSEndpointCleanup {
 	aws := hcp.Spec.Platform.AWS
 	c := &hyperv1.AWSEndpointCleanup{
 		HostedControlPlane: hcp.Name,
-		OwnerUID:           string(hcp.UID),
+		OwnerUID:           hcp.EndpointOwner(),
 		InfraID:            hcp.Spec.InfraID,
 		Region:             aws.Region,
 		VPC:                aws.CloudProviderConfig.VPC,

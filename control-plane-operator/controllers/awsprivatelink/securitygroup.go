@@ -26,7 +26,7 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope, claim le
 	if err != nil {
 		return ledger.Observed{}, err
 	}
-	name := s.cleanup.InfraID + "-vpce-" + s.es.Name
+	name := s.groupName()
 	tags := s.tags(name)
 	id, err := s.account.groups().Ensure(ctx, securitygroup.Spec{
 		Role:        s.role(),
@@ -43,6 +43,16 @@ func (r *Reconciler) ensureSecurityGroup(ctx context.Context, s *scope, claim le
 		err = reconcile.Wait(time.Minute, hyperv1.SecurityGroupNameTakenReason, "%s", taken)
 	}
 	return ledger.Observed{ID: id, Usable: true}, err
+}
+
+// groupName returns the name of the group. It is unique in the VPC. While a cluster moves, the management cluster that it comes from has a
+// group, too.
+func (s *scope) groupName() string {
+	name := s.cleanup.InfraID + "-vpce-" + s.es.Name
+	if own := string(s.hcp.UID); s.hcp.Annotations[hyperv1.MovedFromAnnotation] != "" && s.hcp.EndpointOwner() == own {
+		name += "-" + own[:min(len(own), 8)]
+	}
+	return name
 }
 
 // deleteSecurityGroup waits until the group is no longer in use.

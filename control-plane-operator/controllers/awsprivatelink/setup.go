@@ -57,11 +57,14 @@ func specOrDeletion() predicate.Funcs {
 	}}
 }
 
-// accessServed passes changes of the access mode that is served. A control plane that sleeps may serve none.
+// accessServed passes changes of the access mode that is served, and of what else records depend on. A control plane that sleeps may serve no
+// access mode.
 func accessServed() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
-		return before.Status.ServedEndpointAccess != after.Status.ServedEndpointAccess || target.DropsLoadBalancers(before) != target.DropsLoadBalancers(after)
+		return before.Status.ServedEndpointAccess != after.Status.ServedEndpointAccess || before.ReplacedEndpointOwner() != after.ReplacedEndpointOwner() ||
+			before.Annotations[hyperv1.PrivateRecordTTLAnnotation] != after.Annotations[hyperv1.PrivateRecordTTLAnnotation] ||
+			target.DropsLoadBalancers(before) != target.DropsLoadBalancers(after)
 	}}
 }
 

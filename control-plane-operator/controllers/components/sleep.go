@@ -36,7 +36,8 @@ func (r *Reconciler) gatherRemains(ctx context.Context, s *scope) error {
 	}
 	s.serving = err == nil && (ptr.Deref(servers.Spec.Replicas, 1) > 0 || servers.Status.ObservedGeneration < servers.Generation || servers.Status.Replicas > 0)
 	for _, pod := range pods.Items {
-		if pod.Labels[component.ComponentLabel] == names.Router && answers(s.hcp) {
+		switch of := pod.Labels[component.ComponentLabel]; {
+		case of == names.Router && answers(s.hcp), of == names.Etcd && target.KeepsEtcd(s.hcp):
 			continue
 		}
 		s.pods = append(s.pods, pod.Name)
@@ -91,6 +92,9 @@ func costs(s *scope) string {
 	}
 	if answers(s.hcp) {
 		costs = append(costs, "one pod of the router")
+	}
+	if target.KeepsEtcd(s.hcp) {
+		costs = append(costs, "the pods of etcd")
 	}
 	if len(costs) == 0 {
 		return "nothing of the control plane"

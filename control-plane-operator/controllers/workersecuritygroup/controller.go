@@ -51,11 +51,15 @@ func New(opts Options) *Controller {
 	r.ledger = r.newLedger()
 	live := append([]reconcile.Step[*scope]{{Name: "platform", Run: r.checkPlatform}}, r.ledger.Live()...)
 	deleting := r.ledger.Deleting()
+	handedOver := []reconcile.Step[*scope]{{Name: "finalizer", Run: r.leave}}
 	return &Controller{
 		Name: "workersecuritygroup", Client: opts.Client, Clock: opts.Clock,
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
-			if s.deleting() {
+			switch {
+			case s.deleting() && s.hcp.IsHandedOver():
+				return handedOver
+			case s.deleting():
 				return deleting
 			}
 			return live
@@ -120,6 +124,11 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, s
 		}
 	}
 	return &scope{hcp: hcp, status: status}, nil
+}
+
+// leave leaves the group to the management cluster that has taken the cluster over.
+func (r *Reconciler) leave(ctx context.Context, s *scope) error {
+	return reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer)
 }
 
 // checkPlatform checks that the VPC of the workers is known.

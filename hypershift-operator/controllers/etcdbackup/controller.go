@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,6 +23,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/backupstorage"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/backupbucket"
+	"github.com/hosted-control-planes/hypershift/internal/clusterbundle"
 	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -88,14 +90,14 @@ func New(o Options) *Controller {
 				return deleting
 			case s.finished() && s.backup.Annotations[hyperv1.EtcdBackupExpiredAnnotation] == "true":
 				return expired
-			case s.finished():
+			case s.finished(), s.imported():
 				return nil
 			}
 			return live
 		},
 		FieldOwner: names.HypershiftOperator, Fields: func(b *hyperv1.HCPEtcdBackup) any { return b.Status },
 		Summary: func(s *scope) string {
-			if s.deleting() || s.finished() {
+			if s.deleting() || s.finished() || s.imported() {
 				return ""
 			}
 			return hyperv1.BackupCompleted
@@ -136,6 +138,11 @@ func (r *Reconciler) scope(_ context.Context, b *hyperv1.HCPEtcdBackup, status *
 func (s *scope) deleting() bool { return !s.backup.DeletionTimestamp.IsZero() }
 
 func (s *scope) finished() bool { return hyperv1.IsBackupFinished(s.backup) }
+
+// imported reports whether another management cluster has stored the backup. The status of a new object follows its creation.
+func (s *scope) imported() bool {
+	return s.backup.Annotations[hyperv1.EtcdBackupImportedAnnotation] == "true"
+}
 
 // findControlPlane finds the control plane in the namespace of the backup.
 func (r *Reconciler) findControlPlane(ctx context.Context, s *scope) error {
@@ -271,6 +278,9 @@ func (r *Reconciler) completeUpload(ctx context.Context, s *scope) error {
 	if err := r.openBucket(ctx, s); err != nil {
 		return err
 	}
+	if err := r.storeObjects(ctx, s); err != nil {
+		return err
+	}
 	err := s.bucket.Complete(ctx, st.ObjectKey, s.facts.SizeBytes, s.facts.SHA256)
 	var incomplete *backupbucket.IncompleteError
 	if errors.As(err, &incomplete) {
@@ -293,6 +303,20 @@ func (r *Reconciler) completeUpload(ctx context.Context, s *scope) error {
 		return err
 	}
 	return r.recordTime(ctx, s)
+}
+
+// storeObjects stores the objects of the cluster before the backup is complete: both together replace a lost management cluster.
+func (r *Reconciler) storeObjects(ctx context.Context, s *scope) error {
+	namespace, name, _ := strings.Cut(s.hcp.Annotations[hyperv1.HostedClusterAnnotation], "/")
+	bundle, err := clusterbundle.Collect(ctx, r.Reader, client.ObjectKey{Namespace: namespace, Name: name})
+	if err != nil {
+		return err
+	}
+	content, err := bundle.Encode()
+	if err != nil {
+		return err
+	}
+	return s.bucket.Write(ctx, s.backup.Status.ObjectKey+backupbucket.ObjectsSuffix, "application/gzip", content)
 }
 
 // recordTime annotates the control plane with the time of its last snapshot, from which its operator derives a metric.
@@ -392,7 +416,7 @@ func (r *Reconciler) abort(ctx context.Context, s *scope) error {
 
 // report derives the conditions from the outcome of the steps.
 func report(s *scope, steps reconcile.Report, conditions *reconcile.Conditions) {
-	if s.deleting() || s.finished() {
+	if s.deleting() || s.finished() || s.imported() {
 		return
 	}
 	snapshot := s.backup.Status.Snapshot

@@ -41,8 +41,11 @@ const (
 
 // objectKey returns the key of a backup: each cluster has a prefix of its own, to which the policy of its role is restricted.
 func objectKey(b *hyperv1.HCPEtcdBackup, hcp *hyperv1.HostedControlPlane) string {
-	prefix := strings.Trim(b.Spec.Storage.S3.KeyPrefix, "/")
-	return strings.TrimPrefix(fmt.Sprintf("%s/%s/%s-%s.db", prefix, hcp.Spec.InfraID, b.CreationTimestamp.UTC().Format("20060102T150405Z"), b.Name), "/")
+	name := b.CreationTimestamp.UTC().Format("20060102T150405Z") + "-" + b.Name
+	if b.Annotations[hyperv1.EtcdBackupOfMoveAnnotation] == "true" { // an EtcdRestore waits for it
+		name = b.Name
+	}
+	return etcdbackup.ObjectKey(b.Spec.Storage.S3.KeyPrefix, hcp.Spec.InfraID, name)
 }
 
 // attemptName is the name of the Secret and of the pod of the present attempt.

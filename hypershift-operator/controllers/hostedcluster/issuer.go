@@ -42,6 +42,12 @@ func (r *Reconciler) publishDocuments(ctx context.Context, s *scope, keys *oidc.
 	if err != nil {
 		return err
 	}
+	if s.hc.IsHandedOver() {
+		return nil // another management cluster publishes them
+	}
+	if !s.deleting() && s.sleep.Phase != hyperv1.SleepPhaseAsleep {
+		site.Proves = oidc.ProofOf(keys.Signing.ID)
+	}
 	changed, err := r.oidc.Publish(ctx, oidc.IssuerOf(s.hc), site, func(ctx context.Context) error {
 		if s.hc.Status.OIDCDocuments != nil {
 			return nil

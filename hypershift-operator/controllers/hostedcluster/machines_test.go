@@ -105,6 +105,7 @@ func (e *managementCluster) machinesOf(ctx context.Context, np *hyperv1.NodePool
 		if err := errors.Join(client.IgnoreNotFound(c.Get(ctx, key, machine)), client.IgnoreNotFound(c.Get(ctx, key, instance))); err != nil {
 			return err
 		}
+		e.terminated++
 		return errors.Join(e.release(ctx, instance, infrav1.MachineFinalizer), e.release(ctx, machine, clusterv1.MachineFinalizer), e.release(ctx, np, hyperv1.HostedClusterFinalizer))
 	}
 	return nil

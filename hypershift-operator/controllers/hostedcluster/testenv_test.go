@@ -66,6 +66,8 @@ type managementCluster struct {
 	enforced func() metav1.ConditionStatus
 	// stuck machines are not taken away.
 	stuck bool
+	// terminated counts the instances that Cluster API has terminated for a deletion.
+	terminated int
 	// lagging hides namespaces from the controller's cache, blind HostedClusters.
 	lagging, blind bool
 	// created are the cloud resources that the hosted cluster creates, and that it deletes on request.

@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,6 +63,15 @@ func (m Manager) RemoveControllers(ctx context.Context, plane controlplane.Names
 		return err
 	}
 	return m.removeBinding(ctx, plane)
+}
+
+// ControllerPods selects the pods of the programs that change machines.
+func ControllerPods() labels.Selector {
+	apps, err := labels.NewRequirement("app", selection.In, []string{names.ClusterAPI, names.CAPIProvider, names.ClusterAutoscaler})
+	if err != nil {
+		panic(err) // the names are constants
+	}
+	return labels.NewSelector().Add(*apps)
 }
 
 // HasControllers reports whether the Deployment of Cluster API still exists. As

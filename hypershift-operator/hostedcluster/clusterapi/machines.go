@@ -69,13 +69,29 @@ func (m Manager) OrphanMachines(ctx context.Context, plane controlplane.Namespac
 				return err
 			}
 		}
-		for _, finalizer := range slices.Clone(obj.GetFinalizers()) {
-			if err := reconcile.RemoveFinalizer(ctx, m.Client, obj, finalizer); err != nil {
-				return fmt.Errorf("orphaning %s %s: %w", KindOf(obj), obj.GetName(), err)
-			}
-		}
-		return nil
+		return m.release(ctx, obj)
 	})
+}
+
+// Forget deletes the objects of machines and leaves the machines themselves. Cluster API must not run.
+func (m Manager) Forget(ctx context.Context, plane controlplane.Namespace) error {
+	kinds := append([]client.ObjectList{&clusterv1.MachineHealthCheckList{}}, machineKinds()...)
+	return m.each(ctx, plane, kinds, func(obj client.Object) error {
+		if obj.GetDeletionTimestamp().IsZero() {
+			return reconcile.Delete(ctx, m.Client, obj)
+		}
+		return m.release(ctx, obj)
+	})
+}
+
+// release removes all finalizers of an object that is being deleted.
+func (m Manager) release(ctx context.Context, obj client.Object) error {
+	for _, finalizer := range slices.Clone(obj.GetFinalizers()) {
+		if err := reconcile.RemoveFinalizer(ctx, m.Client, obj, finalizer); err != nil {
+			return fmt.Errorf("orphaning %s %s: %w", KindOf(obj), obj.GetName(), err)
+		}
+	}
+	return nil
 }
 
 func (m Manager) each(ctx context.Context, plane controlplane.Namespace, kinds []client.ObjectList, do func(client.Object) error) error {

@@ -64,7 +64,7 @@ func Decide(f Facts) State {
 // wanted reports whether the user wants the cluster to sleep.
 func wanted(f Facts) (asleep bool, remaining time.Duration, fault string) {
 	asIs := f.Phase == hyperv1.SleepPhaseRemovingMachines || f.Phase == hyperv1.SleepPhaseAsleep
-	for _, annotation := range []string{hyperv1.SleepMachinesAnnotation, hyperv1.SleepLoadBalancersAnnotation} {
+	for _, annotation := range []string{hyperv1.SleepMachinesAnnotation, hyperv1.SleepLoadBalancersAnnotation, hyperv1.SleepEtcdAnnotation} {
 		switch value := f.Annotations[annotation]; value {
 		case "", hyperv1.SleepKeep, hyperv1.SleepDelete:
 		default:

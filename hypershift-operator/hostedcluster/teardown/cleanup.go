@@ -36,7 +36,7 @@ func (m *Manager) cleanUpWithNodes(ctx context.Context, c *Cluster) error {
 // remaining resources are reported. It does not wait for resources that no controller deletes.
 func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	hc, hcp := c.HostedCluster, c.ControlPlane
-	if !mayHaveCloudResources(hcp) {
+	if hc.IsHandedOver() || !mayHaveCloudResources(hcp) {
 		return nil
 	}
 	remove := annotationTrue

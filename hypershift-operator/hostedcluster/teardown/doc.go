@@ -2,6 +2,7 @@
 // was created for it.
 //
 //	requirements of the control-plane-operator, which is kept running           retention.go
+//	► handover to another management cluster, which leaves most of the rest     handover.go
 //	► end of the sleep, if cloud resources or a last backup need it             wake.go
 //	► last backup, which an EtcdBackupSchedule may make                         steps.go
 //	► cloud resources whose controllers run on nodes                            cleanup.go

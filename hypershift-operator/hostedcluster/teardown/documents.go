@@ -13,6 +13,11 @@ import (
 func (m *Manager) removeDocuments(ctx context.Context, c *Cluster) error {
 	hc := c.HostedCluster
 	issuer := oidc.IssuerOf(hc)
+	if hc.IsHandedOver() { // AWS needs them for the identities of the cluster
+		m.Documents.Forget(hc.UID)
+		hc.Status.OIDCDocuments = nil
+		return nil
+	}
 	if m.Documents.IsElsewhere(issuer) {
 		m.Documents.Forget(hc.UID)
 		return m.orphanDocuments(ctx, c, issuer)

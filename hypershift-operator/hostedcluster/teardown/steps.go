@@ -46,6 +46,7 @@ const deletionInterval = 30 * time.Second
 func (m *Manager) Steps() []reconcile.Step[*Cluster] {
 	return []reconcile.Step[*Cluster]{
 		{Name: "requirements of the control-plane-operator", Run: m.retainOperator},
+		{Name: "handover", Run: m.handOver},
 		{Name: "end of the sleep", Run: m.wake},
 		{Name: "last backup", Run: m.awaitLastBackup},
 		{Name: "cloud resources whose controllers run on nodes", Run: m.cleanUpWithNodes},
@@ -72,6 +73,9 @@ const lastBackupInterval = 5 * time.Second
 func (m *Manager) awaitLastBackup(ctx context.Context, c *Cluster) error {
 	if !slices.Contains(c.HostedCluster.Finalizers, hyperv1.LastBackupFinalizer) {
 		return nil
+	}
+	if c.HostedCluster.IsHandedOver() { // the cluster lives on
+		return reconcile.RemoveFinalizer(ctx, m.Client, c.HostedCluster, hyperv1.LastBackupFinalizer)
 	}
 	if deleted := c.HostedCluster.DeletionTimestamp; !deleted.IsZero() && !c.isOverdue(deleted.Time, m.Clock.Now()) {
 		return reconcile.Wait(lastBackupInterval, hyperv1.DeletingReason, "waiting for the last backup of etcd, which an EtcdBackupSchedule makes")
@@ -194,6 +198,9 @@ func (m *Manager) waitGracePeriod(_ context.Context, c *Cluster) error {
 }
 
 func (m *Manager) reserveInfraID(ctx context.Context, c *Cluster) error {
+	if c.HostedCluster.IsHandedOver() {
+		return nil
+	}
 	return m.InfraIDs.Add(ctx, c.HostedCluster)
 }
 

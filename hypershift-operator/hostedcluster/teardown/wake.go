@@ -17,6 +17,9 @@ import (
 // deleted: NodePools create no machines then. The time of this wait counts for the cleanup.
 func (m *Manager) wake(ctx context.Context, c *Cluster) error {
 	hc, hcp := c.HostedCluster, c.ControlPlane
+	if hc.IsHandedOver() {
+		return nil
+	}
 	phase := hcp.SleepPhase()
 	asleep := phase == hyperv1.SleepPhaseAsleep || phase == hyperv1.SleepPhaseWaking
 	cleanup := mayHaveCloudResources(hcp) && (!keepsCloudResources(hc, hcp) || hcp.Spec.AutoNode.Karpenter() != nil)

@@ -13,6 +13,9 @@ import (
 // deleteNodePools deletes the workers first: they need the endpoint, and their
 // machines need the credentials.
 func (m *Manager) deleteNodePools(ctx context.Context, c *Cluster) error {
+	if c.HostedCluster.IsHandedOver() {
+		return m.leaveNodePools(ctx, c)
+	}
 	if len(c.NodePools) == 0 {
 		return nil
 	}
@@ -38,7 +41,7 @@ func (m *Manager) deleteNodePools(ctx context.Context, c *Cluster) error {
 // deleteMachines waits for the last machine, and deletes those that their node pool has
 // left: a user may have removed its finalizer.
 func (m *Manager) deleteMachines(ctx context.Context, c *Cluster) error {
-	if m.ClusterAPI == nil || c.Namespace == nil {
+	if m.ClusterAPI == nil || c.Namespace == nil || c.HostedCluster.IsHandedOver() {
 		return nil
 	}
 	machines, err := m.ClusterAPI.Machines(ctx, c.Plane)

@@ -1,6 +1,7 @@
 package backupbucket
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -41,6 +42,9 @@ type Presigner interface {
 
 // ChecksumSuffix is the end of the key of the object with a backup's SHA-256 checksum. It has the format of sha256sum.
 const ChecksumSuffix = ".sha256"
+
+// ObjectsSuffix is the end of the key of the object with the objects of the cluster, a bundle of package clusterbundle.
+const ObjectsSuffix = ".objects"
 
 // metadataOwner is the metadata key of an object for the infraID of its cluster.
 const metadataOwner = "hypershift-infra-id"
@@ -167,16 +171,7 @@ func (b *Bucket) Complete(ctx context.Context, key string, size int64, checksum 
 		return &IncompleteError{URL: b.URL(key), Got: stored, Want: size}
 	}
 	text := checksum + "  " + key[strings.LastIndex(key, "/")+1:] + "\n"
-	in := &s3.PutObjectInput{
-		Bucket: &b.Name, Key: aws.String(key + ChecksumSuffix), ExpectedBucketOwner: &b.Owner, Body: strings.NewReader(text), ContentType: aws.String("text/plain"),
-	}
-	if b.KMSKeyARN != "" {
-		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &b.KMSKeyARN
-	}
-	if _, err := b.api.PutObject(ctx, in); err != nil {
-		return fmt.Errorf("writing the checksum of %s: %w", b.URL(key), err)
-	}
-	return nil
+	return b.Write(ctx, key+ChecksumSuffix, "text/plain", []byte(text))
 }
 
 // join completes the upload of an object of that size.
@@ -238,6 +233,38 @@ func (b *Bucket) Size(ctx context.Context, key string) (int64, error) {
 	return -1, nil
 }
 
+// maxObjects bounds the objects of a cluster, which a program keeps in memory.
+const maxObjects = 64 << 20
+
+// Write writes an object, encrypted as the backups are.
+func (b *Bucket) Write(ctx context.Context, key, contentType string, content []byte) error {
+	in := &s3.PutObjectInput{Bucket: &b.Name, Key: &key, ExpectedBucketOwner: &b.Owner, Body: bytes.NewReader(content), ContentType: &contentType}
+	if b.KMSKeyARN != "" {
+		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &b.KMSKeyARN
+	}
+	if _, err := b.api.PutObject(ctx, in); err != nil {
+		return fmt.Errorf("writing %s: %w", b.URL(key), err)
+	}
+	return nil
+}
+
+// Read reads an object that Write has written.
+func (b *Bucket) Read(ctx context.Context, key string) ([]byte, error) {
+	out, err := b.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.Name, Key: &key, ExpectedBucketOwner: &b.Owner})
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", b.URL(key), err)
+	}
+	defer func() { _ = out.Body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(out.Body, maxObjects+1))
+	if err == nil && len(content) > maxObjects {
+		err = fmt.Errorf("it has more than %d MiB", maxObjects>>20)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", b.URL(key), err)
+	}
+	return content, nil
+}
+
 // An Object is a stored backup.
 type Object struct {
 	Size int64
@@ -292,7 +319,7 @@ func (b *Bucket) Abort(ctx context.Context, key string) error {
 // Delete deletes a backup with its checksum.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	ctrl.LoggerFrom(ctx).Info("Deleting a backup", "bucket", b.Name, "key", key)
-	doomed := []types.ObjectIdentifier{{Key: &key}, {Key: aws.String(key + ChecksumSuffix)}}
+	doomed := []types.ObjectIdentifier{{Key: &key}, {Key: aws.String(key + ChecksumSuffix)}, {Key: aws.String(key + ObjectsSuffix)}}
 	out, err := b.api.DeleteObjects(ctx, &s3.DeleteObjectsInput{
 		Bucket: &b.Name, ExpectedBucketOwner: &b.Owner, Delete: &types.Delete{Objects: doomed, Quiet: aws.Bool(true)},
 	})

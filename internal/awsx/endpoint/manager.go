@@ -222,9 +222,9 @@ func (m *Manager) isGone(ctx context.Context, id string) bool {
 	return awsx.IsNotFound(err)
 }
 
-// OfAnother is true if an endpoint with that id exists and has another owner. It is
-// called only for a record that does not have our target.
-func (m *Manager) OfAnother(ctx context.Context, id string) (bool, error) {
+// OfAnother is true if an endpoint with that id exists and has another owner, except for replaced, the owner of endpoints that ours
+// replace, or "". It is called only for a record that does not have our target.
+func (m *Manager) OfAnother(ctx context.Context, id, replaced string) (bool, error) {
 	out, err := m.api.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: []string{id}})
 	if awsx.IsNotFound(err) {
 		return false, nil
@@ -234,7 +234,8 @@ func (m *Manager) OfAnother(ctx context.Context, id string) (bool, error) {
 	}
 	for _, e := range out.VpcEndpoints {
 		got := Read(e)
-		if !got.State.Leaving() && got.Tags[awsx.OwnerTag] != m.owner {
+		owner := got.Tags[awsx.OwnerTag]
+		if !got.State.Leaving() && owner != m.owner && (owner == "" || owner != replaced) {
 			return true, nil
 		}
 	}

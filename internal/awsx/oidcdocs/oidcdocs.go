@@ -67,6 +67,9 @@ type Site struct {
 	Owner string
 	// Documents are the contents by path below the prefix. Removing needs the paths only.
 	Documents map[string][]byte
+	// Proves reports whether the documents that exist, by path, can only be those of this cluster, whoever the owner is: the cluster has moved from
+	// another management cluster. Nil: they cannot.
+	Proves func(existing map[string][]byte) bool
 }
 
 // A ForeignError is returned when a document under our prefix belongs to another cluster.
@@ -79,18 +82,24 @@ func (e *ForeignError) Error() string {
 // Publish writes the documents of the site that differ, and reports whether there
 // was one. An object of another cluster is never written.
 func (b *Bucket) Publish(ctx context.Context, site Site) (changed bool, err error) {
-	for _, path := range slices.Sorted(maps.Keys(site.Documents)) {
-		key, desired := site.Prefix+"/"+path, site.Documents[path]
-		got, err := b.get(ctx, key)
-		if err != nil {
-			return changed, err
+	objects, existing := map[string]*object{}, map[string][]byte{}
+	for path := range site.Documents {
+		if objects[path], err = b.get(ctx, site.Prefix+"/"+path); err != nil {
+			return false, err
 		}
+		if objects[path] != nil {
+			existing[path] = objects[path].body
+		}
+	}
+	moved := site.Proves != nil && site.Proves(existing)
+	for _, path := range slices.Sorted(maps.Keys(site.Documents)) {
+		key, desired, got := site.Prefix+"/"+path, site.Documents[path], objects[path]
 		same := got != nil && bytes.Equal(got.body, desired)
 		if same && got.owner == site.Owner {
 			continue
 		}
 		// Content that matches, without an owner, was published for this cluster by another tool.
-		if got != nil && got.owner != site.Owner && !(same && got.owner == "") {
+		if got != nil && got.owner != site.Owner && !(same && got.owner == "") && !moved {
 			return changed, &ForeignError{Bucket: b.name, Key: key}
 		}
 		if err := b.put(ctx, key, site.Owner, desired); err != nil {

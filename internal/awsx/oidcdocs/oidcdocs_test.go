@@ -112,6 +112,28 @@ func TestDocumentsOfAnotherClusterAreLeftAlone(t *testing.T) {
 	}
 }
 
+// A cluster that has moved has another owner. It proves that the documents are its own by a key in them.
+func TestDocumentsOfAMovedClusterAreTakenOver(t *testing.T) {
+	e := newBucketAccount(t)
+	e.publish()
+	moved := site
+	moved.Owner = "uid-2"
+	for _, tc := range []struct {
+		proof bool
+		want  error
+	}{{false, &oidcdocs.ForeignError{}}, {true, nil}} {
+		moved.Proves = func(existing map[string][]byte) bool { return tc.proof && len(existing) == len(site.Documents) }
+		_, err := e.Publish(t.Context(), moved)
+		if (err != nil) != (tc.want != nil) {
+			t.Errorf("proof %v: %v", tc.proof, err)
+		}
+	}
+	e.Must(e.Remove(t.Context(), site))
+	e.want(discovery, `{"issuer":"x"}`)
+	e.Must(e.Remove(t.Context(), moved))
+	e.want(discovery, "")
+}
+
 func TestOwnContentWithoutAnOwnerIsAdopted(t *testing.T) {
 	e := newBucketAccount(t)
 	e.put(discovery, `{"issuer":"x"}`, nil)

@@ -1,10 +1,12 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
@@ -23,11 +25,17 @@ type API interface {
 func NewClient(cfg aws.Config) *route53.Client { return route53.NewFromConfig(cfg) }
 
 // A Record is a CNAME of ours.
-type Record struct{ Name, Target string }
+type Record struct {
+	Name, Target string
+	// TTL is how long a resolver may cache the record, in whole seconds; 0 for DefaultTTL.
+	TTL time.Duration
+}
 
-// ttl is how long a resolver may cache a record. An endpoint is rarely replaced; when
+// DefaultTTL is how long a resolver may cache a record. An endpoint is rarely replaced; when
 // it is, workers cannot reach the control plane for this time.
-const ttl = 300
+const DefaultTTL = 5 * time.Minute
+
+func (r Record) ttl() int64 { return int64(cmp.Or(r.TTL, DefaultTTL) / time.Second) }
 
 // A Set is a record set of any type.
 type Set struct {
@@ -40,14 +48,14 @@ type Set struct {
 
 func (r Record) wire() types.ResourceRecordSet {
 	return types.ResourceRecordSet{
-		Name: &r.Name, Type: types.RRTypeCname, TTL: aws.Int64(ttl),
+		Name: &r.Name, Type: types.RRTypeCname, TTL: aws.Int64(r.ttl()),
 		ResourceRecords: []types.ResourceRecord{{Value: &r.Target}},
 	}
 }
 
 // is reports whether s equals the set that is written for r.
 func (s Set) is(r Record) bool {
-	return s.plain() && aws.ToInt64(s.wire.TTL) == ttl && slices.Equal(s.Targets, []string{Canonical(r.Target)})
+	return s.plain() && aws.ToInt64(s.wire.TTL) == r.ttl() && slices.Equal(s.Targets, []string{Canonical(r.Target)})
 }
 
 // plain is true if an upsert of a CNAME replaces the set, and neither adds a second

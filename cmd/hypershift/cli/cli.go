@@ -15,6 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/iam"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/infra"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/kubeconfig"
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/move"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/nodepool"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/oidcbucket"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
@@ -67,6 +68,7 @@ func New(name string, env operation.Environment) *cobra.Command {
 			group("cluster", "Delete a cluster, with all that it needs", cluster.NewDestroy(env)),
 			group("bastion", "Delete the instance of `create bastion`", bastion.NewDestroy(env)),
 			nodepool.NewDestroy(env)),
+		group("move", "Move resources to another management cluster", move.NewMove(env)),
 		newVersion(env), newMan(env),
 	)
 	addInspection(root, env)

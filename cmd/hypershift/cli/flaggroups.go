@@ -21,8 +21,10 @@ var flagGroups = []struct{ title, flags string }{
 	{"Network and roles in AWS", `infra-id base-domain-prefix vpc-cidr single-nat-gateway public-only enable-proxy enable-secure-proxy infra-json iam-json
 		oidc-issuer-url oidc-storage-provider-s3-bucket-name oidc-storage-provider-s3-region additional-tags
 		vpc-id public-zone-id private-zone-id local-zone-id`},
+	{"The other management cluster and the snapshot", `to-kubeconfig to-context backup-prefix backup-role-arn backup-region backup-bucket-owner backup-kms-key-arn
+		from-backup velero-backup`},
 	{"Credentials", `kubeconfig context role-arn sts-creds secret-creds vpc-owner-aws-creds vpc-owner-role-arn management-role-arn operator-namespace`},
-	{"The command itself", `plan verbose render render-into render-sensitive wait timeout cluster-grace-period preserve-iam preserve-infra ignore-failed-checks output
+	{"The command itself", `plan back verbose render render-into render-sensitive wait timeout cluster-grace-period preserve-iam preserve-infra ignore-failed-checks output
 		output-file state-file yes help`},
 }
 

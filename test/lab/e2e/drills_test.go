@@ -54,7 +54,7 @@ func TestDrills(t *testing.T) {
 		{"the bucket of the backups", "a new bucket", d.loseBucket, d.replaceBucket, false},
 		{"the trust of all roles in the customer's account", "the trust policies", d.loseTrust, d.restoreTrust, false},
 		{"the subnet of a node pool", "another subnet", d.loseSubnet, nil, false},
-		{"the operator's namespace", "`helm install`", d.loseOperator, func() { d.must(on.Install(t.Context())) }, false},
+		{"the operator's namespace", "`kubectl delete apiservice v1alpha1.access.hypershift.openshift.io`, `helm install`", d.loseOperator, func() { d.must(on.Install(t.Context())) }, false},
 		{"the control plane namespace", "EtcdRestore with `object`", d.loseControlPlane, d.recoverFromObject, true},
 	} {
 		t.Run(drill.what, func(t *testing.T) {
@@ -290,6 +290,8 @@ func (d *drills) loseOperator() {
 	d.t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hosting.Namespace}}
 	d.must(d.management.Delete(d.t.Context(), ns))
+	// Kubernetes deletes no namespace while an API group is registered that nothing serves: that of the operator.
+	d.t.Log(kubectl(d.t, "delete", "apiservice", "v1alpha1.access.hypershift.openshift.io"))
 	d.eventually("it is gone", func(ctx context.Context) error {
 		if err := d.management.Get(ctx, client.ObjectKeyFromObject(ns), ns); client.IgnoreNotFound(err) != nil || err == nil {
 			return errors.Join(err, errors.New("the namespace exists"))

@@ -36,6 +36,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestKeysOfTokens", Minutes: 14},
 	{Name: "TestMistakes", Minutes: 4},
 	{Name: "TestMistakesForLife", Minutes: 1},
+	{Name: "TestMove", Minutes: 20, Alone: true},
 	{Name: "TestNetworkPolicies", Minutes: 5},
 	{Name: "TestNodePools", Minutes: 9},
 	{Name: "TestNodePorts", Minutes: 1},

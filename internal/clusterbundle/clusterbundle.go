@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,6 +79,20 @@ var machineKinds = []schema.GroupVersionKind{
 // Collect reads the objects of a cluster from its management cluster. It returns apierrors.IsNotFound for a cluster without a control plane.
 // The reader must not be a cache of a part of the objects.
 func Collect(ctx context.Context, c client.Reader, cluster client.ObjectKey) (*Bundle, error) {
+	return collect(ctx, c, cluster, (*Bundle).collectUsers)
+}
+
+// CollectForBucket does the same for a bucket that a user of the cluster has chosen. It reads no Secret of users, because a spec can name any
+// Secret of its namespace: their content is that of the copies in the namespace of the control plane, which have only the keys that programs need.
+func CollectForBucket(ctx context.Context, c client.Reader, cluster client.ObjectKey) (*Bundle, error) {
+	b, err := collect(ctx, c, cluster, (*Bundle).collectUsersWithoutSecrets)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.restoreUserSecrets()
+}
+
+func collect(ctx context.Context, c client.Reader, cluster client.ObjectKey, users func(*Bundle, context.Context, client.Reader) error) (*Bundle, error) {
 	b := &Bundle{Format: format, HostedCluster: cluster}
 	hcp := &hyperv1.HostedControlPlane{}
 	if err := c.Get(ctx, client.ObjectKey{Namespace: b.ControlPlaneNamespace(), Name: cluster.Name}, hcp); err != nil {
@@ -87,7 +102,9 @@ func Collect(ctx context.Context, c client.Reader, cluster client.ObjectKey) (*B
 		return nil, fmt.Errorf("namespace %s has the control plane of another cluster, %s", hcp.Namespace, hcp.Annotations[hyperv1.HostedClusterAnnotation])
 	}
 	b.EndpointOwner = hcp.EndpointOwner()
-	for _, collect := range []func(context.Context, client.Reader) error{b.collectUsers, b.collectControlPlane, b.collectMachines, b.collectBackups} {
+	for _, collect := range []func(context.Context, client.Reader) error{
+		func(ctx context.Context, c client.Reader) error { return users(b, ctx, c) }, b.collectControlPlane, b.collectMachines, b.collectBackups,
+	} {
 		if err := collect(ctx, c); err != nil {
 			return nil, err
 		}
@@ -97,6 +114,58 @@ func Collect(ctx context.Context, c client.Reader, cluster client.ObjectKey) (*B
 
 // collectUsers collects the HostedCluster, its NodePools, and what they name.
 func (b *Bundle) collectUsers(ctx context.Context, c client.Reader) error {
+	return b.collectNamed(ctx, c, secretKind, configMapKind)
+}
+
+func (b *Bundle) collectUsersWithoutSecrets(ctx context.Context, c client.Reader) error {
+	return b.collectNamed(ctx, c, configMapKind)
+}
+
+// restoreUserSecrets adds the Secrets of users that the control plane has copies of.
+func (b *Bundle) restoreUserSecrets() error {
+	found := map[string]*corev1.Secret{}
+	pull := ""
+	for _, obj := range b.State {
+		switch {
+		case obj.GetKind() == clusterKind.Kind:
+			pull, _, _ = unstructured.NestedString(obj.Object, "spec", "pullSecret", "name")
+			continue
+		case obj.GroupVersionKind() != secretKind:
+			continue
+		}
+		name := obj.GetAnnotations()[hyperv1.CopiedFromAnnotation]
+		if obj.GetName() == names.PullSecret {
+			name = pull
+		}
+		if name == "" {
+			continue
+		}
+		secret := &corev1.Secret{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, secret); err != nil {
+			return fmt.Errorf("reading the copy %s of Secret %s: %w", obj.GetName(), name, err)
+		}
+		if known := found[name]; known != nil {
+			maps.Copy(known.Data, secret.Data)
+			continue
+		}
+		secret.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: secretKind.Kind}
+		secret.ObjectMeta = metav1.ObjectMeta{Namespace: b.HostedCluster.Namespace, Name: name}
+		found[name] = secret
+	}
+	var secrets []unstructured.Unstructured
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(found[name])
+		if err != nil {
+			return fmt.Errorf("writing Secret %s: %w", name, err)
+		}
+		secrets = append(secrets, portable(unstructured.Unstructured{Object: content}))
+	}
+	b.State = append(secrets, b.State...)
+	return nil
+}
+
+// collectNamed collects the HostedCluster, its NodePools, and objects of these kinds that they name.
+func (b *Bundle) collectNamed(ctx context.Context, c client.Reader, kinds ...schema.GroupVersionKind) error {
 	hc, err := get(ctx, c, clusterKind, b.HostedCluster)
 	if err != nil {
 		return err
@@ -111,7 +180,7 @@ func (b *Bundle) collectUsers(ctx context.Context, c client.Reader) error {
 	})
 	specs := append([]unstructured.Unstructured{*hc}, pools...)
 	for _, name := range namedIn(specs) {
-		for _, kind := range []schema.GroupVersionKind{secretKind, configMapKind} {
+		for _, kind := range kinds {
 			obj, err := get(ctx, c, kind, client.ObjectKey{Namespace: b.HostedCluster.Namespace, Name: name})
 			if apierrors.IsNotFound(err) {
 				continue

@@ -126,6 +126,40 @@ func TestBundleHasWhatAClusterIsMadeOf(t *testing.T) {
 	}
 }
 
+// The author of a HostedCluster may not be allowed to read Secrets, and chooses the bucket: a Secret of another team, which the spec names, is not
+// stored. What the operator has copied for the control plane is.
+func TestBucketGetsNoSecretThatASpecNames(t *testing.T) {
+	c := source(t)
+	copied := &corev1.Secret{ObjectMeta: at(plane, "copied-of-another"), Data: map[string][]byte{"webhook-kubeconfig": []byte("needed")}}
+	copied.Annotations = map[string]string{hyperv1.CopiedFromAnnotation: "of-another"}
+	pull := &corev1.Secret{ObjectMeta: at(plane, "pull-secret"), Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}}
+	hc := &hyperv1.HostedCluster{}
+	if err := errors.Join(c.Create(t.Context(), copied), c.Create(t.Context(), pull), c.Get(t.Context(), demo, hc)); err != nil {
+		t.Fatal(err)
+	}
+	hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: "of-another"}
+	if err := c.Update(t.Context(), hc); err != nil {
+		t.Fatal(err)
+	}
+	b, err := CollectForBucket(t.Context(), c, demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := map[string]map[string]any{}
+	for _, obj := range b.State {
+		if obj.GetKind() == "Secret" && obj.GetNamespace() == demo.Namespace {
+			secrets[obj.GetName()], _ = obj.Object["data"].(map[string]any)
+		}
+	}
+	if len(secrets) != 2 || len(secrets["of-another"]) != 1 || secrets["of-another"]["webhook-kubeconfig"] == nil || secrets["pull"][corev1.DockerConfigJsonKey] == nil {
+		t.Errorf("the Secrets of users are %v", secrets)
+	}
+	target := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
+	if err := b.CreateState(t.Context(), target, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNewClusterIsPausedAndHasItsKeys(t *testing.T) {
 	b := collected(t)
 	target := fake.NewClientBuilder().WithScheme(scheme(t)).Build()

@@ -308,7 +308,7 @@ func (r *Reconciler) completeUpload(ctx context.Context, s *scope) error {
 // storeObjects stores the objects of the cluster before the backup is complete: both together replace a lost management cluster.
 func (r *Reconciler) storeObjects(ctx context.Context, s *scope) error {
 	namespace, name, _ := strings.Cut(s.hcp.Annotations[hyperv1.HostedClusterAnnotation], "/")
-	bundle, err := clusterbundle.Collect(ctx, r.Reader, client.ObjectKey{Namespace: namespace, Name: name})
+	bundle, err := clusterbundle.CollectForBucket(ctx, r.Reader, client.ObjectKey{Namespace: namespace, Name: name})
 	if err != nil {
 		return err
 	}

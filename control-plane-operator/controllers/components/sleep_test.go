@@ -73,6 +73,27 @@ func TestEtcdStopsAfterItsLastClient(t *testing.T) {
 	}
 }
 
+// A snapshot that is made then has every write. A restore of etcd stops it nevertheless.
+func TestEtcdMayRunWhileTheClusterSleeps(t *testing.T) {
+	e := up(t, hyperv1.HighlyAvailable)
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
+		metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.SleepEtcdAnnotation, hyperv1.SleepKeep)
+	})
+	e.phase(hyperv1.SleepPhaseAsleep)
+	e.Settle()
+	if n := e.count(); n != 3 || len(e.pods(names.Etcd)) == 0 {
+		t.Errorf("%d pods run, and not the three members of etcd", n)
+	}
+	e.ExpectCondition(hyperv1.HostedClusterAsleep, isTrue, hyperv1.AsleepReason, "3 volumes of etcd with 8Gi each; the pods of etcd")
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
+		metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.EtcdRestoreAnnotation, "another")
+	})
+	e.Settle()
+	if n := e.count(); n != 0 {
+		t.Errorf("%d pods run during the restore", n)
+	}
+}
+
 func TestAReleaseOfASleepingClusterIsCompleteWhenItIsAwake(t *testing.T) {
 	e := up(t, hyperv1.HighlyAvailable)
 	e.phase(hyperv1.SleepPhaseAsleep)

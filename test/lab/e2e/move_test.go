@@ -69,7 +69,7 @@ func TestMove(t *testing.T) {
 	}
 	t.Run("back before there is data", func(t *testing.T) {
 		m.killAt("sleep")
-		m.must2(m.command(t.Context(), "", "--back"))
+		m.succeeds(m.command(t.Context(), "", "--back"))
 		m.at(0)
 		if m.exists(1) {
 			t.Error("the target is left")
@@ -79,7 +79,7 @@ func TestMove(t *testing.T) {
 		m.killAt("removal")
 		m.use(1)
 		m.kubectl("create configmap written --from-literal=on=target")
-		m.must2(m.command(t.Context(), "", "--back"))
+		m.succeeds(m.command(t.Context(), "", "--back"))
 		m.at(0)
 		if got := m.kubectl("get configmap written -o jsonpath={.data.on}"); got != "target" {
 			t.Errorf("what was written at the target is %q", got)
@@ -90,7 +90,7 @@ func TestMove(t *testing.T) {
 		for _, step := range []string{"state", "control plane", "sleep", "snapshot", "API server", "endpoints", "machines", "removal"} {
 			m.killAt(step)
 		}
-		m.must2(m.command(t.Context(), "", "--yes"))
+		m.succeeds(m.command(t.Context(), "", "--yes"))
 		t.Logf("the API did not answer for %.1f s", gap().Seconds())
 		m.at(1)
 		if m.exists(0) {
@@ -247,7 +247,7 @@ func (m *moving) killAt(step string) {
 	}
 }
 
-func (m *moving) must2(out string, code int) {
+func (m *moving) succeeds(out string, code int) {
 	m.t.Helper()
 	if code != cli.Done {
 		m.t.Fatalf("exit code %d\n%s", code, out)
@@ -337,7 +337,7 @@ func (m *moving) lose(second *hosting.Hosting) {
 	m.sides[0], m.sides[1] = m.sides[1], m.sides[0]
 	out, code := m.command(t.Context(), "", "--from-backup", backup.Status.SnapshotURL)
 	m.sides[0], m.sides[1] = m.sides[1], m.sides[0]
-	m.must2(out, code)
+	m.succeeds(out, code)
 	m.at(0)
 	t.Logf("recovered from the bucket in %.0f s", time.Since(began).Seconds())
 	if out, err := on.Kubectl(t.Context(), m.kubeconfig, "", "get", "configmap", "lost"); err == nil {

@@ -1,6 +1,7 @@
 package hostedcluster
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
@@ -55,4 +57,35 @@ func TestDeletionOfAHandedOverClusterLeavesWhatTheOtherSideNeeds(t *testing.T) {
 	if now := e.AWSLines("openid"); !slices.Equal(now, documents) {
 		t.Errorf("the documents are %q, and were %q", now, documents)
 	}
+}
+
+// The operator is killed after each write. No instance is terminated.
+func TestHandoverSurvivesCrashes(t *testing.T) {
+	crashtest.CrashConsistency(t, func(t testing.TB) *crashtest.Scenario {
+		e := newManagementCluster(t)
+		s := e.scenario()
+		others, deleted := s.OtherControllers, false
+		s.OtherControllers = func(ctx context.Context) error {
+			if !deleted && e.existsIn(ctx, &clusterv1.Machine{}, client.ObjectKey{Namespace: plane, Name: "workers-1"}) {
+				deleted = true
+				e.change(func(hc *hyperv1.HostedCluster) {
+					hc.Annotations = map[string]string{hyperv1.HandedOverAnnotation: "true"}
+				})
+				if err := e.Admin().Delete(ctx, privateCluster()); err != nil {
+					return err
+				}
+			}
+			return others(ctx)
+		}
+		s.Ready = func(ctx context.Context) string {
+			switch {
+			case e.terminated > 0:
+				return "an instance was terminated"
+			case e.existsIn(ctx, privateCluster(), client.ObjectKeyFromObject(privateCluster())):
+				return "the HostedCluster exists"
+			}
+			return ""
+		}
+		return s
+	})
 }

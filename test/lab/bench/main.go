@@ -64,6 +64,7 @@ var sections = []section{
 	{"highly available at rest", aLab, onLab(highlyAvailableAtRest), highlyAvailableRows(nil), inALab},
 	{"node pools", aLab, onLab(nodePools), nodePoolRows(), inALab + " Machines are Linux namespaces that boot the stock images."},
 	{"deletion with workers", aLab, onLab(deletionWithWorkers), deletionWithWorkersRows(nil), inALab + " Machines are Linux namespaces that boot the stock images."},
+	{"day two", aLab, onLab(dayTwo), dayTwoRows(&dayTwoResult{}), inALab + " The other management cluster is in the same lab, with two machines."},
 	{"API under load", aLab, onLab(apiUnderLoad), apiUnderLoadRows(nil), inALab + " The client is on the machine of the lab; it reaches load balancers and pods by the same link."},
 	{"under fire", aLab, onLabOf(4, underFire), fireRows(nil), strings.Replace(inALab, "three machines", "four machines in three zones", 1)},
 }

@@ -21,7 +21,10 @@ import (
 // check checks both sides before anything is changed. moved is true if only the removal from the source is left.
 func (m *move) check(ctx context.Context) (moved bool, err error) {
 	arrived, err := m.target.HostedCluster(ctx, m.cluster().Namespace, m.cluster().Name)
-	if err != nil {
+	switch {
+	case meta.IsNoMatchError(err):
+		return false, fmt.Errorf("hypershift is not installed on %s: install it there with the same bucket for OIDC documents", m.target.Server)
+	case err != nil:
 		return false, err
 	}
 	if m.source == nil {

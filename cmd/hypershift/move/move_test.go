@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -327,6 +328,18 @@ func TestTheSameManagementClusterIsRejected(t *testing.T) {
 	b := newBoth(t)
 	b.target = b.source
 	if _, err := b.check(t.Context()); err == nil || !strings.Contains(err.Error(), "are the same management cluster") {
+		t.Error(err)
+	}
+}
+
+func TestTargetWithoutAnInstallation(t *testing.T) {
+	b := newBoth(t)
+	b.target.Client = fake.NewClientBuilder().WithScheme(clustertree.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return &meta.NoKindMatchError{GroupKind: hyperv1.GroupVersion.WithKind("HostedCluster").GroupKind()}
+		},
+	}).Build()
+	if _, err := b.check(t.Context()); err == nil || !strings.Contains(err.Error(), "hypershift is not installed on https://target") {
 		t.Error(err)
 	}
 }

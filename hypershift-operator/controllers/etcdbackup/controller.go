@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
@@ -305,10 +306,15 @@ func (r *Reconciler) completeUpload(ctx context.Context, s *scope) error {
 	return r.recordTime(ctx, s)
 }
 
-// storeObjects stores the objects of the cluster before the backup is complete: both together replace a lost management cluster.
+// storeObjects stores the objects of the cluster before the backup is complete: both together replace a lost management cluster. The HostedCluster
+// may have disappeared meanwhile; its data is stored nevertheless.
 func (r *Reconciler) storeObjects(ctx context.Context, s *scope) error {
 	namespace, name, _ := strings.Cut(s.hcp.Annotations[hyperv1.HostedClusterAnnotation], "/")
 	bundle, err := clusterbundle.CollectForBucket(ctx, r.Reader, client.ObjectKey{Namespace: namespace, Name: name})
+	if apierrors.IsNotFound(err) {
+		r.Recorder.Eventf(s.backup, nil, corev1.EventTypeWarning, "ObjectsMissing", "Store", "The backup is stored without the objects of the cluster: %v", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podsecurity "k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/clusterbundle"
 	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -367,4 +369,20 @@ func TestTrial(t *testing.T) {
 			return s
 		})
 	})
+}
+
+// The objects and the snapshot replace a lost management cluster.
+func TestObjectsAreStoredWithTheBackup(t *testing.T) {
+	e := newFakeBackup(t)
+	e.Create(&hyperv1.HostedCluster{ObjectMeta: testenv.In("clusters", "demo"), Spec: hyperv1.HostedClusterSpec{InfraID: testenv.InfraID}})
+	e.Settle()
+	content, _ := e.AWS.Object(bucket, strings.TrimPrefix(objectURL, "s3://backups/")+".objects")
+	bundle, err := clusterbundle.Decode(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bundle.HostedCluster.Name != "demo" || bundle.EndpointOwner != string(testenv.Read(e.Env, testenv.HostedControlPlane()).UID) {
+		t.Errorf("the objects are %+v", bundle)
+	}
+	e.ExpectCondition(hyperv1.BackupCompleted, metav1.ConditionTrue, hyperv1.BackupSucceededReason, "10 bytes are stored")
 }

@@ -67,6 +67,8 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 	measured["control-plane-operators at rest"] = fleetCallsRows([]quiet{{}})
 	measured["highly available at rest"] = highlyAvailableRows([]labLife{{}})
 	measured["deletion with workers"] = deletionWithWorkersRows([]goneParts{nil})
+	one := []float64{1}
+	measured["day two"] = dayTwoRows(&dayTwoResult{backup: one, operatorBefore: one, operatorPeak: one, restore: one, restoreGap: one, move: one, moveGap: one})
 	measured["API under load"] = apiUnderLoadRows([]apiLatency{sampleLatency()})
 	measured["under fire"] = fireRows(events)
 	results := &report.Results{}

@@ -27,6 +27,11 @@ func TestStoppedServersStayStopped(t *testing.T) {
 		if err := s.start(t.Context(), health.URL, process.Spec{Name: name, Path: "/bin/sh", Args: []string{"-c", script}}); err != nil {
 			t.Fatal(err)
 		}
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				break // its line is written
+			}
+		}
 	}
 	s.stop("second-")
 	if got := s.status(); len(got) != 1 || got[0].Name != "etcd" || !got[0].Running {

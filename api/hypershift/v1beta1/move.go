@@ -13,7 +13,7 @@ func (in *HostedControlPlane) EndpointOwner() string {
 	return string(in.UID)
 }
 
-// ReplacedEndpointOwner returns the owner of the VPC endpoints whose private records this cluster replaces, or "".
+// ReplacedEndpointOwner returns the owner of the VPC endpoints that lose their private records to those of this cluster, or "".
 func (in *HostedControlPlane) ReplacedEndpointOwner() string {
 	if in.Annotations[PreviousEndpointsAnnotation] == PreviousEndpointsReplace {
 		return in.Annotations[MovedFromAnnotation]
@@ -32,7 +32,9 @@ func (in *HostedControlPlane) PrivateRecordTTL() time.Duration {
 }
 
 // IsHandedOver reports whether another management cluster has taken the cluster over.
-func (in *HostedControlPlane) IsHandedOver() bool { return in.Annotations[HandedOverAnnotation] == "true" }
+func (in *HostedControlPlane) IsHandedOver() bool {
+	return in.Annotations[HandedOverAnnotation] == "true"
+}
 
 // IsHandedOver reports whether another management cluster has taken the cluster over.
 func (in *HostedCluster) IsHandedOver() bool { return in.Annotations[HandedOverAnnotation] == "true" }

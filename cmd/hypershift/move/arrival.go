@@ -3,7 +3,9 @@ package move
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,13 +42,16 @@ func (m *move) createState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	object := hyperv1.EtcdRestoreObject{Bucket: m.storage.Bucket, Region: m.storage.Region, RoleARN: m.storage.RoleARN, BucketOwner: m.storage.BucketOwner, Key: m.backupKey}
+	key := m.backupKey
 	if m.source != nil {
-		object.Key = etcdbackup.ObjectKey(m.storage.KeyPrefix, hc.Spec.InfraID, snapshotName(hc))
+		key = m.snapshotKey(hc, snapshotName(hc))
 	}
-	restore := &hyperv1.EtcdRestore{
-		ObjectMeta: metav1.ObjectMeta{Namespace: hc.Namespace, Name: restoreName(hc.Name)},
-		Spec:       hyperv1.EtcdRestoreSpec{HostedClusterName: hc.Name, Object: &object},
+	restore := m.restoreOf(hc, restoreName(hc.Name), key)
+	restore.Annotations = map[string]string{hyperv1.MovedFromAnnotation: m.bundle.EndpointOwner}
+	for _, key := range changedAnnotations {
+		if value := hc.Annotations[key]; value != "" {
+			restore.Annotations[key] = value
+		}
 	}
 	if err := m.target.Create(ctx, restore); err != nil {
 		return fmt.Errorf("creating EtcdRestore %s: %w", restore.Name, err)
@@ -83,17 +88,31 @@ func restoreName(cluster string) string { return cluster + "-move" }
 // snapshotName is the name of the HCPEtcdBackup of a move to a HostedCluster, and of its object. It is another one for each move.
 func snapshotName(hc *hyperv1.HostedCluster) string { return "move-" + string(hc.UID)[:8] }
 
+// snapshotKey is the key of that object in the bucket.
+func (m *move) snapshotKey(hc *hyperv1.HostedCluster, name string) string {
+	return etcdbackup.ObjectKey(m.storage.KeyPrefix, hc.Spec.InfraID, name)
+}
+
 // restore returns the EtcdRestore at the target, or nil.
 func (m *move) restore(ctx context.Context) (*hyperv1.EtcdRestore, error) {
 	r := &hyperv1.EtcdRestore{}
 	err := m.target.Get(ctx, client.ObjectKey{Namespace: m.cluster().Namespace, Name: restoreName(m.cluster().Name)}, r)
-	if isMissing(err) {
+	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading EtcdRestore %s: %w", restoreName(m.cluster().Name), err)
 	}
 	return r, nil
+}
+
+// departing returns the HostedControlPlane at the source.
+func (m *move) departing(ctx context.Context) (*hyperv1.HostedControlPlane, error) {
+	hcp := &hyperv1.HostedControlPlane{}
+	if err := m.source.Get(ctx, m.plane(), hcp); err != nil {
+		return nil, fmt.Errorf("reading the control plane at %s: %w", m.source.Server, err)
+	}
+	return hcp, nil
 }
 
 // arrived returns the HostedCluster at the target.
@@ -205,13 +224,16 @@ func (m *move) startAPIServer(ctx context.Context) error {
 		return fmt.Errorf("EtcdRestore %s has disappeared from %s: use --back and begin again", restoreName(m.cluster().Name), m.target.Server)
 	}
 	if err := m.target.Patch(ctx, r, mergepatch.Annotations(map[string]string{storedAnnotation: m.env.Clock.Now().UTC().Format("20060102T150405Z")})); err != nil {
-		return fmt.Errorf("telling EtcdRestore %s that the snapshot is stored: %w", r.Name, err)
+		return fmt.Errorf("annotating EtcdRestore %s: %w", r.Name, err)
 	}
 	return m.wait(ctx, func(ctx context.Context) (clusterprogress.Progress, error) {
 		p := clusterprogress.Progress{Done: true}
 		r, err := m.restore(ctx)
-		if err != nil || r == nil {
-			return p, fmt.Errorf("reading the EtcdRestore: %w", err)
+		if err != nil {
+			return p, err
+		}
+		if r == nil {
+			return p, fmt.Errorf("EtcdRestore %s has disappeared from %s", restoreName(m.cluster().Name), m.target.Server)
 		}
 		c := meta.FindStatusCondition(r.Status.Conditions, hyperv1.EtcdRestored)
 		add(&p, "EtcdRestore "+r.Name, c, isTrue)
@@ -252,15 +274,7 @@ func (m *move) switchNames(ctx context.Context) error {
 	if err := m.annotate(ctx, m.source, map[string]any{hyperv1.SleepLoadBalancersAnnotation: hyperv1.SleepDelete}); err != nil {
 		return err
 	}
-	return m.wait(ctx, func(ctx context.Context) (clusterprogress.Progress, error) {
-		hc, err := m.arrived(ctx)
-		if err != nil {
-			return clusterprogress.Progress{}, err
-		}
-		p := clusterprogress.Progress{Done: true}
-		add(&p, hyperv1.ExternalDNSReachable, meta.FindStatusCondition(hc.Status.Conditions, hyperv1.ExternalDNSReachable), isTrue)
-		return p, nil
-	})
+	return m.awaitCondition(ctx, m.target, hyperv1.ExternalDNSReachable)
 }
 
 // hasPublicNames reports whether external-dns registers names of the cluster.
@@ -281,12 +295,15 @@ func (m *move) adoptMachines(ctx context.Context) error {
 	if err := m.collect(ctx); err != nil {
 		return err
 	}
-	if err := m.bundle.CreateMachines(ctx, m.target); err != nil {
-		return err
-	}
 	pools, err := m.target.NodePools(ctx, m.cluster().Namespace, m.cluster().Name)
 	if err != nil {
 		return err
+	}
+	// A pool that is not paused may have deleted machines since.
+	if !slices.ContainsFunc(pools, func(np hyperv1.NodePool) bool { return np.Spec.PausedUntil == nil }) {
+		if err := m.bundle.CreateMachines(ctx, m.target); err != nil {
+			return err
+		}
 	}
 	for i := range pools {
 		if pools[i].Spec.PausedUntil == nil {
@@ -339,7 +356,7 @@ func (m *move) adopted(ctx context.Context, wanted *unstructured.Unstructured) (
 	e := clusterprogress.Entry{Name: wanted.GetName(), Label: "Machine " + wanted.GetName(), Text: "has no node yet"}
 	machine := &clusterv1.Machine{}
 	if err := m.target.Get(ctx, client.ObjectKeyFromObject(wanted), machine); err != nil {
-		if isMissing(err) {
+		if apierrors.IsNotFound(err) {
 			e.Done, e.Text = true, "is gone"
 			return e, nil
 		}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,6 +39,10 @@ func (m *move) check(ctx context.Context) (moved bool, err error) {
 		return false, err
 	case hc == nil && arrived == nil:
 		return false, fmt.Errorf("HostedCluster %s exists on neither of the management clusters", m.cluster())
+	case arrived == nil && hc.IsHandedOver():
+		return false, fmt.Errorf("HostedCluster %s has the annotation %s at %s, and does not exist at %s: remove the annotation", m.cluster(), hyperv1.HandedOverAnnotation, m.source.Server, m.target.Server)
+	case arrived != nil && arrived.IsHandedOver() && !m.back:
+		return false, m.goesBack()
 	case hc == nil || hc.IsHandedOver():
 		if m.back {
 			return false, fmt.Errorf("HostedCluster %s is being removed from %s, or is gone: move it from %s to there", m.cluster(), m.source.Server, m.target.Server)
@@ -46,21 +50,29 @@ func (m *move) check(ctx context.Context) (moved bool, err error) {
 		return true, nil
 	case arrived != nil && arrived.Annotations[hyperv1.MovedFromAnnotation] == "":
 		return false, fmt.Errorf("%s has a HostedCluster %s that no move has created: a cluster keeps its namespace and name", m.target.Server, m.cluster())
-	case m.back && arrived == nil:
-		return false, fmt.Errorf("HostedCluster %s has not begun to move to %s", m.cluster(), m.target.Server)
 	}
 	pools, err := m.source.NodePools(ctx, hc.Namespace, hc.Name)
 	if err != nil {
 		return false, err
 	}
-	hcp := &hyperv1.HostedControlPlane{}
-	if err := m.source.Get(ctx, m.plane(), hcp); err != nil {
-		return false, fmt.Errorf("reading the control plane of HostedCluster %s: %w", m.cluster(), err)
+	hcp, err := m.departing(ctx)
+	if err != nil {
+		return false, err
 	}
-	if problems := obstacles(hc, hcp, pools, arrived != nil, m.env.Clock.Now()); len(problems) > 0 {
+	switch r, err := m.restore(ctx); {
+	case err != nil:
+		return false, err
+	case arrived == nil && r != nil && r.Annotations[hyperv1.MovedFromAnnotation] == hcp.EndpointOwner() && !m.back:
+		return false, m.goesBack()
+	}
+	if problems := obstacles(hc, hcp, pools, arrived != nil || m.back, m.env.Clock.Now()); len(problems) > 0 {
 		return false, errors.Join(problems...)
 	}
 	return false, m.findStorage(ctx, hc)
+}
+
+func (m *move) goesBack() error {
+	return fmt.Errorf("HostedCluster %s goes back to %s: continue with --back", m.cluster(), m.source.Server)
 }
 
 // checkSides rejects two connections to one management cluster.
@@ -101,10 +113,10 @@ func obstacles(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane, pools
 		add("HostedCluster %s sleeps or wakes: wait until it is awake", hc.Name)
 	case !begun && !meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAvailable):
 		add("HostedCluster %s is not available: see its conditions", hc.Name)
-	case hcp.Spec.Platform.AWS != nil && hcp.ServedAccess() != hcp.Spec.Platform.AWS.EndpointAccess:
+	case !begun && hcp.Spec.Platform.AWS != nil && hcp.ServedAccess() != hcp.Spec.Platform.AWS.EndpointAccess:
 		add("HostedCluster %s changes its access mode: wait until it has", hc.Name)
 	}
-	if st := hc.Status.SecretEncryption; st != nil && st.TargetKey != nil {
+	if st := hc.Status.SecretEncryption; !begun && st != nil && st.TargetKey != nil {
 		add("HostedCluster %s changes its encryption key: wait until status.secretEncryption has no targetKey", hc.Name)
 	}
 	for i := range pools {
@@ -119,9 +131,20 @@ func obstacles(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane, pools
 	return problems
 }
 
-// findStorage completes the location of the snapshot with that of the last backup of the cluster.
+// findStorage completes the location of the snapshot: that of the EtcdRestore at the target, which waits there, or else that of the last backup of
+// the cluster.
 func (m *move) findStorage(ctx context.Context, hc *hyperv1.HostedCluster) error {
 	s := &m.storage
+	r, err := m.restore(ctx)
+	if err != nil {
+		return err
+	}
+	if r != nil && r.Spec.Object != nil {
+		o := r.Spec.Object
+		prefix, _, _ := strings.Cut(o.Key, "/"+hc.Spec.InfraID+"/")
+		s.Bucket, s.Region, s.RoleARN, s.BucketOwner, s.KeyPrefix = o.Bucket, o.Region, o.RoleARN, o.BucketOwner, prefix
+		return nil
+	}
 	if s.Region == "" {
 		s.Region = hc.Spec.Platform.AWS.Region
 	}
@@ -157,5 +180,3 @@ func (m *move) cluster() client.ObjectKey { return m.moveOptions.source.Key() }
 func (m *move) plane() client.ObjectKey {
 	return client.ObjectKey{Namespace: names.ControlPlaneNamespace(m.cluster().Namespace, m.cluster().Name), Name: m.cluster().Name}
 }
-
-func isMissing(err error) bool { return apierrors.IsNotFound(err) }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +16,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clusterprogress"
+	"github.com/hosted-control-planes/hypershift/internal/clusterbundle"
+	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 )
 
 // sleep stops the API servers at the source, and keeps etcd, machines and load balancers.
@@ -22,10 +25,42 @@ func (m *move) sleep(ctx context.Context) error {
 	if err := m.compareSpecs(ctx); err != nil {
 		return err
 	}
+	if err := m.discardOldSnapshot(ctx); err != nil {
+		return err
+	}
 	if err := m.awaitShortRecords(ctx); err != nil {
 		return err
 	}
 	return m.stop(ctx, m.source)
+}
+
+// discardOldSnapshot deletes the snapshot of an earlier run if the source is awake, and so has written since.
+func (m *move) discardOldSnapshot(ctx context.Context) error {
+	hcp, err := m.departing(ctx)
+	if err != nil || hcp.Sleeps() {
+		return err
+	}
+	r, err := m.restore(ctx)
+	if err != nil {
+		return err
+	}
+	if r != nil && r.Status.StartTime != nil {
+		return fmt.Errorf("the API servers run at %s, although %s has begun with a snapshot of %s: what was written at the former since then would be lost. Use --back, or, to lose it, annotate the HostedCluster there with %s=true",
+			m.source.Server, m.target.Server, r.Status.StartTime.UTC().Format(time.RFC3339), hyperv1.SleepAnnotation)
+	}
+	hc, err := m.arrived(ctx)
+	if err != nil {
+		return err
+	}
+	old := &hyperv1.HCPEtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: m.plane().Namespace, Name: snapshotName(hc)}}
+	if err := m.source.Delete(ctx, old); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting the snapshot of an earlier run: %w", err)
+	}
+	return m.wait(ctx, func(ctx context.Context) (clusterprogress.Progress, error) {
+		err := m.source.Get(ctx, client.ObjectKeyFromObject(old), old)
+		e := clusterprogress.Entry{Name: old.Name, Label: "HCPEtcdBackup " + old.Name, Text: "is being deleted", Done: apierrors.IsNotFound(err)}
+		return clusterprogress.Progress{Entries: []clusterprogress.Entry{e}, Done: e.Done}, client.IgnoreNotFound(err)
+	})
 }
 
 const (
@@ -35,30 +70,43 @@ const (
 	defaultTTL, spread = 5 * time.Minute, time.Minute
 )
 
+// shortAnnotation, on an EtcdRestore, is since when the private records of the source have a short lifetime.
+const shortAnnotation = "hypershift.openshift.io/records-short-since"
+
 // shortenRecords lets nodes soon see a change of the private records of the source.
 func (m *move) shortenRecords(ctx context.Context) error {
-	hcp := &hyperv1.HostedControlPlane{}
-	if err := m.source.Get(ctx, m.plane(), hcp); err != nil {
-		return fmt.Errorf("reading the control plane at %s: %w", m.source.Server, err)
-	}
-	if ttl := hcp.PrivateRecordTTL(); !hcp.ServedAccess().Has(hyperv1.Private) || ttl != 0 && ttl <= moveTTL {
-		return nil
-	}
-	return m.annotate(ctx, m.source, map[string]any{hyperv1.PrivateRecordTTLAnnotation: moveTTL.String()})
-}
-
-// awaitShortRecords waits until no resolver has a private record that it may cache for longer. The HostedCluster of the target has the time before
-// the move in its annotation.
-func (m *move) awaitShortRecords(ctx context.Context) error {
-	hc, err := m.arrived(ctx)
-	if err != nil {
+	hcp, err := m.departing(ctx)
+	if err != nil || !hcp.ServedAccess().Has(hyperv1.Private) {
 		return err
 	}
-	ttl := (&hyperv1.HostedControlPlane{ObjectMeta: hc.ObjectMeta}).PrivateRecordTTL()
-	if !hc.Spec.Platform.AWS.EndpointAccess.Has(hyperv1.Private) || ttl != 0 && ttl <= moveTTL {
-		return nil
+	if ttl := cmp.Or(hcp.PrivateRecordTTL(), defaultTTL); ttl > moveTTL {
+		if err := m.annotate(ctx, m.source, map[string]any{hyperv1.PrivateRecordTTLAnnotation: moveTTL.String()}); err != nil {
+			return err
+		}
 	}
-	until := hc.CreationTimestamp.Add(cmp.Or(ttl, defaultTTL) + spread)
+	r, err := m.restore(ctx)
+	if err != nil || r == nil || r.Annotations[shortAnnotation] != "" {
+		return err
+	}
+	since := mergepatch.Annotations(map[string]string{shortAnnotation: m.env.Clock.Now().UTC().Format(time.RFC3339)})
+	if err := m.target.Patch(ctx, r, since); err != nil {
+		return fmt.Errorf("annotating EtcdRestore %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// awaitShortRecords waits until no resolver has a private record that it may cache for longer. The EtcdRestore has the lifetime before the move.
+func (m *move) awaitShortRecords(ctx context.Context) error {
+	r, err := m.restore(ctx)
+	if err != nil || r == nil {
+		return err
+	}
+	ttl := cmp.Or((&hyperv1.HostedControlPlane{ObjectMeta: r.ObjectMeta}).PrivateRecordTTL(), defaultTTL)
+	since, err := time.Parse(time.RFC3339, r.Annotations[shortAnnotation])
+	if err != nil || ttl <= moveTTL {
+		return nil //nolint:nilerr // there are no private records
+	}
+	until := since.Add(ttl + spread)
 	return m.wait(ctx, func(context.Context) (clusterprogress.Progress, error) {
 		e := clusterprogress.Entry{Name: "records", Label: "private records", Done: !m.env.Clock.Now().Before(until)}
 		e.Text = "resolvers may have those with the longer lifetime until " + until.UTC().Format("15:04:05")
@@ -77,22 +125,48 @@ func (m *move) compareSpecs(ctx context.Context) error {
 		return err
 	}
 	if copied.Spec.PausedUntil = hc.Spec.PausedUntil; !reflect.DeepEqual(hc.Spec, copied.Spec) {
-		return fmt.Errorf("the spec of HostedCluster %s differs between both sides: it was changed during the move. Make it the same at %s", m.cluster(), m.target.Server)
+		return m.differs("the spec of HostedCluster " + hc.Name)
 	}
+	specs := map[string]hyperv1.NodePoolSpec{}
 	pools, err := m.source.NodePools(ctx, hc.Namespace, hc.Name)
 	if err != nil {
 		return err
 	}
 	for _, np := range pools {
-		other := &hyperv1.NodePool{}
-		if err := m.target.Get(ctx, client.ObjectKeyFromObject(&np), other); err != nil {
-			return fmt.Errorf("reading NodePool %s at %s: %w", np.Name, m.target.Server, err)
-		}
-		if other.Spec.PausedUntil = np.Spec.PausedUntil; !reflect.DeepEqual(np.Spec, other.Spec) {
-			return fmt.Errorf("the spec of NodePool %s differs between both sides: it was changed during the move. Make it the same at %s", np.Name, m.target.Server)
-		}
+		np.Spec.PausedUntil = nil
+		specs[np.Name] = np.Spec
 	}
-	return nil
+	if pools, err = m.target.NodePools(ctx, hc.Namespace, hc.Name); err != nil {
+		return err
+	}
+	for _, np := range pools {
+		np.Spec.PausedUntil = nil
+		if spec, exists := specs[np.Name]; !exists || !reflect.DeepEqual(np.Spec, spec) {
+			return m.differs("NodePool " + np.Name)
+		}
+		delete(specs, np.Name)
+	}
+	for name := range specs {
+		return m.differs("NodePool " + name)
+	}
+	return m.compareKeys(ctx)
+}
+
+// compareKeys rejects it if its authorities or its signing key were rotated since.
+func (m *move) compareKeys(ctx context.Context) error {
+	now, err := clusterbundle.Collect(ctx, m.source, m.cluster())
+	if err != nil {
+		return err
+	}
+	different, err := now.DifferentKeys(ctx, m.target)
+	if err == nil && different != "" {
+		err = fmt.Errorf("Secret %s of the control plane differs between both sides: keys were rotated during the move. Use --back, and move again when the rotation is complete", different)
+	}
+	return err
+}
+
+func (m *move) differs(what string) error {
+	return fmt.Errorf("%s differs between both sides: it was changed during the move. Make it the same at %s", what, m.target.Server)
 }
 
 // stop stops the API servers on one side, and waits until none can write.
@@ -104,13 +178,18 @@ func (m *move) stop(ctx context.Context, side *management.API) error {
 	if err != nil {
 		return err
 	}
+	return m.awaitCondition(ctx, side, hyperv1.HostedClusterAsleep)
+}
+
+// awaitCondition waits until a condition of the HostedCluster on one side is true.
+func (m *move) awaitCondition(ctx context.Context, side *management.API, name string) error {
 	return m.wait(ctx, func(ctx context.Context) (clusterprogress.Progress, error) {
 		p := clusterprogress.Progress{Done: true}
 		hc, err := existing(ctx, side, m.cluster())
 		if err != nil {
 			return p, err
 		}
-		add(&p, hyperv1.HostedClusterAsleep, meta.FindStatusCondition(hc.Status.Conditions, hyperv1.HostedClusterAsleep), isTrue)
+		add(&p, name, meta.FindStatusCondition(hc.Status.Conditions, name), isTrue)
 		return p, nil
 	})
 }
@@ -131,7 +210,7 @@ func (m *move) store(ctx context.Context, side *management.API, name string) err
 		Spec:       hyperv1.HCPEtcdBackupSpec{Storage: hyperv1.HCPEtcdBackupStorage{StorageType: hyperv1.S3BackupStorage, S3: &m.storage}},
 	}
 	key := client.ObjectKeyFromObject(backup)
-	if err := side.Get(ctx, key, &hyperv1.HCPEtcdBackup{}); isMissing(err) {
+	if err := side.Get(ctx, key, &hyperv1.HCPEtcdBackup{}); apierrors.IsNotFound(err) {
 		err = side.Create(ctx, backup)
 		if err != nil {
 			return fmt.Errorf("creating HCPEtcdBackup %s: %w", name, err)
@@ -154,19 +233,31 @@ func (m *move) store(ctx context.Context, side *management.API, name string) err
 	})
 }
 
-// removeSource deletes what the source has of the cluster.
+// removeSource deletes what the source has of the cluster, and at last the EtcdRestore of the move that it came with.
 func (m *move) removeSource(ctx context.Context) error {
 	hc, err := m.source.HostedCluster(ctx, m.cluster().Namespace, m.cluster().Name)
-	if err != nil || hc == nil {
+	if err != nil {
 		return err
 	}
-	if !hc.IsHandedOver() {
+	if hc != nil && !hc.IsHandedOver() {
+		if err := m.awaitCondition(ctx, m.target, hyperv1.HostedClusterAvailable); err != nil {
+			return err
+		}
 		question := fmt.Sprintf("Remove cluster %s from %s? It runs on %s; there is no way back from here.", m.cluster(), m.source.Server, m.target.Server)
 		if err := operation.Confirm(m.env, m.yes, question); err != nil {
 			return err
 		}
 	}
-	return m.remove(ctx, m.source)
+	if hc != nil {
+		if err := m.remove(ctx, m.source); err != nil {
+			return err
+		}
+	}
+	arrival := &hyperv1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: m.cluster().Namespace, Name: restoreName(m.cluster().Name)}}
+	if err := m.source.Delete(ctx, arrival); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting EtcdRestore %s: %w", arrival.Name, err)
+	}
+	return nil
 }
 
 // remove deletes the cluster from one side, and leaves machines and everything that the other side needs.

@@ -128,7 +128,9 @@ func (o *moveOptions) run(ctx context.Context, env operation.Environment) error 
 	steps := m.steps()
 	switch {
 	case o.back:
-		steps = m.stepsBack()
+		if steps, err = m.stepsBack(ctx); err != nil {
+			return err
+		}
 	case moved:
 		steps = steps[len(steps)-1:]
 	}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -180,35 +181,57 @@ func (b *both) operators(ctx context.Context, side string, c client.Client, obj 
 }
 
 func (b *both) hypershiftOperator(ctx context.Context, side string, c client.Client, hc *hyperv1.HostedCluster, say func(string)) error {
+	sleeps, asleep := hc.Annotations[hyperv1.SleepAnnotation] == "true", meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAsleep)
 	switch {
+	case sleeps && !asleep:
+		say("asleep, etcd: " + hc.Annotations[hyperv1.SleepEtcdAnnotation])
+		hc.Status.Conditions = []metav1.Condition{condition(hyperv1.HostedClusterAsleep)}
+	case asleep && !sleeps:
+		say("awake, with the names of " + hc.Annotations[hyperv1.MovedFromAnnotation])
+		hc.Status.Conditions = []metav1.Condition{condition(hyperv1.HostedClusterAvailable)}
 	case hc.Annotations[hyperv1.HandedOverAnnotation] == "true":
 		say("handed over")
-	case hc.Annotations[hyperv1.SleepAnnotation] == "true":
-		say("asleep, etcd: " + hc.Annotations[hyperv1.SleepEtcdAnnotation])
-		hc.Status.Conditions = append(hc.Status.Conditions, condition(hyperv1.HostedClusterAsleep))
-		return c.Update(ctx, hc)
-	case side == "source" && hc.Annotations[hyperv1.PreviousEndpointsAnnotation] == hyperv1.PreviousEndpointsReplace:
-		say("awake, with the names of " + hc.Annotations[hyperv1.MovedFromAnnotation])
-	case side == "source" && hc.Annotations[hyperv1.PrivateRecordTTLAnnotation] != "":
+	case side == "source" && !sleeps && hc.Annotations[hyperv1.PrivateRecordTTLAnnotation] != "":
 		say("records for " + hc.Annotations[hyperv1.PrivateRecordTTLAnnotation])
-	case hc.Annotations[hyperv1.PreviousEndpointsAnnotation] == hyperv1.PreviousEndpointsReplace:
+	case side == "target" && hc.Annotations[hyperv1.PreviousEndpointsAnnotation] == hyperv1.PreviousEndpointsReplace:
 		say("names")
 		es := &hyperv1.AWSEndpointService{}
 		if err := c.Get(ctx, client.ObjectKey{Namespace: plane, Name: names.PrivateRouter}, es); err != nil {
 			return err
 		}
 		es.Status.Conditions = []metav1.Condition{condition(hyperv1.AWSEndpointAvailable)}
-		return c.Update(ctx, es)
+		hc.Status.Conditions = []metav1.Condition{condition(hyperv1.HostedClusterAvailable)}
+		if err := c.Update(ctx, es); err != nil {
+			return err
+		}
 	case side == "target" && hc.Spec.PausedUntil == nil:
 		say("control plane")
 		hcp := &hyperv1.HostedControlPlane{ObjectMeta: at(plane, "demo")}
-		hcp.Annotations = map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}
+		hcp.UID, hcp.Annotations = "plane-of-the-target", map[string]string{hyperv1.HostedClusterAnnotation: "clusters/demo"}
 		hcp.Status.EtcdRestore = "restore"
 		es := &hyperv1.AWSEndpointService{ObjectMeta: at(plane, names.PrivateRouter)}
 		es.Status.Conditions = []metav1.Condition{{Type: hyperv1.AWSEndpointAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.RecordClaimedReason}}
-		return errors.Join(c.Create(ctx, hcp), c.Create(ctx, es), c.Create(ctx, &clusterv1.Cluster{ObjectMeta: at(plane, "demo-x7k2p")}))
+		if err := errors.Join(c.Create(ctx, hcp), c.Create(ctx, es), c.Create(ctx, &clusterv1.Cluster{ObjectMeta: at(plane, "demo-x7k2p")})); err != nil {
+			return err
+		}
 	}
-	return nil
+	return errors.Join(c.Update(ctx, hc), mirror(ctx, c, hc))
+}
+
+// mirror gives the HostedControlPlane what the operator copies from its HostedCluster.
+func mirror(ctx context.Context, c client.Client, hc *hyperv1.HostedCluster) error {
+	hcp := &hyperv1.HostedControlPlane{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: plane, Name: "demo"}, hcp); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	for _, key := range []string{hyperv1.MovedFromAnnotation, hyperv1.PreviousEndpointsAnnotation, hyperv1.HandedOverAnnotation, hyperv1.PrivateRecordTTLAnnotation} {
+		hcp.Annotations[key] = hc.Annotations[key]
+	}
+	hcp.Annotations[hyperv1.SleepPhaseAnnotation] = string(hyperv1.SleepPhaseAwake)
+	if meta.IsStatusConditionTrue(hc.Status.Conditions, hyperv1.HostedClusterAsleep) {
+		hcp.Annotations[hyperv1.SleepPhaseAnnotation] = string(hyperv1.SleepPhaseAsleep)
+	}
+	return c.Update(ctx, hcp)
 }
 
 // perform runs the steps, each twice: an interrupted command repeats what it has done.
@@ -228,24 +251,32 @@ func (b *both) perform(t *testing.T, steps []step, until string) {
 	}
 }
 
-func (b *both) shortRecords(t *testing.T) {
+// changeSource changes the HostedCluster at the source as a user does.
+func (b *both) changeSource(t *testing.T, change func(*hyperv1.HostedCluster)) {
 	t.Helper()
-	hc, err := b.source.HostedCluster(t.Context(), "clusters", "demo")
+	b.change(t, b.source, change)
+}
+
+func (b *both) change(t *testing.T, side *management.API, change func(*hyperv1.HostedCluster)) {
+	t.Helper()
+	hc, err := side.HostedCluster(t.Context(), "clusters", "demo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	hc.Annotations = map[string]string{hyperv1.PrivateRecordTTLAnnotation: "10s"}
-	if err := b.source.Update(t.Context(), hc); err != nil {
+	before := hc.DeepCopy()
+	change(hc)
+	if err := side.Patch(t.Context(), hc, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	hcp := &hyperv1.HostedControlPlane{}
-	if err := b.source.Get(t.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp); err != nil {
-		t.Fatal(err)
-	}
-	hcp.Annotations[hyperv1.PrivateRecordTTLAnnotation] = "10s"
-	if err := b.source.Update(t.Context(), hcp); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// shortRecords lets the private records of the source already have the lifetime of a move.
+func (b *both) shortRecords(t *testing.T) {
+	t.Helper()
+	b.changeSource(t, func(hc *hyperv1.HostedCluster) {
+		hc.Annotations = map[string]string{hyperv1.PrivateRecordTTLAnnotation: moveTTL.String()}
+	})
+	b.events = nil
 }
 
 // No API server of the source runs when the snapshot is taken, and names follow the API server.
@@ -258,7 +289,7 @@ func TestOrderOfAMove(t *testing.T) {
 	b.perform(t, b.steps(), "removal")
 	b.perform(t, b.steps()[len(b.steps())-1:], "")
 	want := []string{
-		"target: control plane", "source: asleep, etcd: Keep", "source: asleep, etcd: Keep", "source: snapshot move-87654321",
+		"target: control plane", "source: asleep, etcd: Keep", "source: snapshot move-87654321",
 		"target: etcd begins with prod/demo-x7k2p/move-87654321.db", "target: etcd begins with prod/demo-x7k2p/move-87654321.db",
 		"target: names", "target: names", "target: NodePool resumed", "source: handed over",
 	}
@@ -273,54 +304,224 @@ func TestOrderOfAMove(t *testing.T) {
 	}
 }
 
+// Two control planes never run with data at the same time, and the last that clients have reached has the data.
 func TestWayBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		until string
 		want  []string
 	}{
-		"before there is data": {"API server", []string{"source: awake, with the names of ", "target: handed over"}},
+		"before there is data":                 {"API server", []string{"target: handed over", "source: awake, with the names of ", "target: handed over"}},
+		"with data that no client has reached": {"endpoints", []string{"target: handed over", "target: handed over", "source: awake, with the names of "}},
 		"with data": {"removal", []string{
-			"target: asleep, etcd: Keep", "target: snapshot back-move-87654321", "source: etcd begins with prod/demo-x7k2p/back-move-87654321.db",
-			"source: awake, with the names of ", "target: handed over",
+			"target: handed over", "target: asleep, etcd: Keep", "target: snapshot back-move-87654321",
+			"source: etcd begins with prod/demo-x7k2p/back-move-87654321.db", "source: awake, with the names of plane-of-the-target", "target: handed over",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBoth(t)
-			b.shortRecords(t)
+			b.changeSource(t, func(hc *hyperv1.HostedCluster) {
+				hc.Annotations = map[string]string{hyperv1.PrivateRecordTTLAnnotation: moveTTL.String(), hyperv1.SleepMachinesAnnotation: hyperv1.SleepDelete}
+			})
 			b.perform(t, b.steps(), tc.until)
-			b.events, b.back = nil, true
-			if _, err := b.check(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range b.stepsBack() {
-				if err := s.run(t.Context()); err != nil {
-					t.Fatalf("%s: %v", s.name, err)
-				}
-			}
-			if got := strings.Join(b.events, "\n"); !strings.HasPrefix(got, strings.Join(tc.want[:len(tc.want)-2], "\n")) || !strings.Contains(got, tc.want[len(tc.want)-2]) || !strings.HasSuffix(got, tc.want[len(tc.want)-1]) {
+			b.events = nil
+			b.goBack(t, "")
+			if got := strings.Join(b.events, "\n"); got != strings.Join(tc.want, "\n") {
 				t.Errorf("the events are\n%s\nwant\n%s", got, strings.Join(tc.want, "\n"))
 			}
-			hc, err := b.source.HostedCluster(t.Context(), "clusters", "demo")
-			if err != nil || hc.Annotations[hyperv1.SleepAnnotation] != "" || hc.Annotations[hyperv1.SleepEtcdAnnotation] != "" {
-				t.Errorf("the source is %+v, %v", hc, err)
+			b.isBack(t)
+		})
+	}
+}
+
+// goBack goes back until a step.
+func (b *both) goBack(t *testing.T, until string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	b.back = true
+	if _, err := b.check(ctx); err != nil {
+		t.Fatal(err)
+	}
+	steps, err := b.stepsBack(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		if s.name == until {
+			return
+		}
+		if err := s.run(ctx); err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+	}
+}
+
+// isBack checks that the source is as it was before the move, and that the target has nothing.
+func (b *both) isBack(t *testing.T) {
+	t.Helper()
+	hc, err := b.source.HostedCluster(t.Context(), "clusters", "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		hyperv1.SleepAnnotation: "", hyperv1.SleepEtcdAnnotation: "", hyperv1.SleepLoadBalancersAnnotation: "",
+		hyperv1.SleepMachinesAnnotation: hyperv1.SleepDelete, hyperv1.PrivateRecordTTLAnnotation: moveTTL.String(),
+	} {
+		if hc.Annotations[key] != want {
+			t.Errorf("the source has the annotation %s=%q, before the move it had %q", key, hc.Annotations[key], want)
+		}
+	}
+	for _, list := range []client.ObjectList{&hyperv1.HostedClusterList{}, &hyperv1.EtcdRestoreList{}} {
+		if err := b.target.List(t.Context(), list); err != nil || meta.LenList(list) > 0 {
+			t.Errorf("the target has %d objects of %T left, %v", meta.LenList(list), list, err)
+		}
+	}
+	if _, err := b.stepsBack(t.Context()); err == nil || !strings.Contains(err.Error(), "or is back") {
+		t.Errorf("a repetition of --back says %v", err)
+	}
+}
+
+// The command ends before each step of the way back. A command that would move on says how to continue.
+func TestAWayBackContinues(t *testing.T) {
+	for until, stops := range map[string][]string{
+		"API server": {"wake", "removal", "cleanup"},
+		"endpoints":  {"removal", "wake", "cleanup"},
+		"removal":    {"data", "wake", "removal", "cleanup"},
+	} {
+		for _, stopped := range stops {
+			t.Run(until+", "+stopped, func(t *testing.T) {
+				b := newBoth(t)
+				b.changeSource(t, func(hc *hyperv1.HostedCluster) {
+					hc.Annotations = map[string]string{hyperv1.PrivateRecordTTLAnnotation: moveTTL.String(), hyperv1.SleepMachinesAnnotation: hyperv1.SleepDelete}
+				})
+				b.perform(t, b.steps(), until)
+				b.goBack(t, stopped)
+				b.back = false
+				if _, err := b.check(t.Context()); err == nil || !strings.Contains(err.Error(), "continue with --back") {
+					t.Errorf("the move can go on: %v", err)
+				}
+				b.goBack(t, "")
+				b.isBack(t)
+			})
+		}
+	}
+}
+
+func TestChangesDuringAMoveAreReported(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(t *testing.T, b *both)
+		want   string
+	}{
+		"HostedCluster": {func(t *testing.T, b *both) {
+			b.changeSource(t, func(hc *hyperv1.HostedCluster) { hc.Spec.Release.Image = "example.com/release:new" })
+		}, "the spec of HostedCluster demo differs between both sides"},
+		"new NodePool": {func(t *testing.T, b *both) {
+			create(t, b.source, &hyperv1.NodePool{ObjectMeta: at("clusters", "more"), Spec: hyperv1.NodePoolSpec{ClusterName: "demo"}})
+		}, "NodePool more differs"},
+		"deleted NodePool": {func(t *testing.T, b *both) {
+			if err := b.source.Delete(t.Context(), &hyperv1.NodePool{ObjectMeta: at("clusters", "workers")}); err != nil {
+				t.Fatal(err)
+			}
+		}, "NodePool workers differs"},
+		"rotated authority": {func(t *testing.T, b *both) {
+			ca := &corev1.Secret{ObjectMeta: at(plane, "root-ca")}
+			if err := b.source.Get(t.Context(), client.ObjectKeyFromObject(ca), ca); err != nil {
+				t.Fatal(err)
+			}
+			ca.Data["tls.key"] = []byte("new")
+			if err := b.source.Update(t.Context(), ca); err != nil {
+				t.Fatal(err)
+			}
+		}, "Secret root-ca of the control plane differs between both sides: keys were rotated during the move"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBoth(t)
+			create(t, b.source, &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "root-ca", Labels: map[string]string{"hypershift.openshift.io/inventory": "control-plane-operator.certificate-authorities"}},
+				Data:       map[string][]byte{"tls.key": []byte("old")},
+			})
+			b.shortRecords(t)
+			b.perform(t, b.steps(), "sleep")
+			tc.change(t, b)
+			if err := b.sleep(t.Context()); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Error(err)
 			}
 		})
 	}
 }
 
-func TestChangesDuringAMoveAreReported(t *testing.T) {
+func create(t *testing.T, side *management.API, obj client.Object) {
+	t.Helper()
+	if err := side.Create(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A user has woken the source after the snapshot: what its clients have written since is not in the snapshot.
+func TestAWokenSourceIsStoredAgain(t *testing.T) {
 	b := newBoth(t)
-	b.perform(t, b.steps(), "sleep")
-	hc, err := b.source.HostedCluster(t.Context(), "clusters", "demo")
-	if err != nil {
-		t.Fatal(err)
+	b.shortRecords(t)
+	b.perform(t, b.steps(), "API server")
+	wake := func(hc *hyperv1.HostedCluster) { delete(hc.Annotations, hyperv1.SleepAnnotation) }
+	b.changeSource(t, wake)
+	b.events = nil
+	b.perform(t, b.steps(), "endpoints")
+	want := "source: asleep, etcd: Keep\nsource: snapshot move-87654321\ntarget: etcd begins with"
+	if got := strings.Join(b.events, "\n"); !strings.HasPrefix(got, want) {
+		t.Errorf("the events are\n%s\nwant\n%s", got, want)
 	}
-	hc.Spec.Release.Image = "example.com/release:new"
-	if err := b.source.Update(t.Context(), hc); err != nil {
-		t.Fatal(err)
+	b.changeSource(t, wake)
+	if err := b.sleep(t.Context()); err == nil || !strings.Contains(err.Error(), "would be lost. Use --back") {
+		t.Errorf("writes of the source are lost: %v", err)
 	}
-	if err := b.sleep(t.Context()); err == nil || !strings.Contains(err.Error(), "Make it the same at https://target") {
-		t.Error(err)
+}
+
+func TestSourceThatIsHandedOverToNobody(t *testing.T) {
+	b := newBoth(t)
+	b.changeSource(t, func(hc *hyperv1.HostedCluster) {
+		hc.Annotations = map[string]string{hyperv1.HandedOverAnnotation: "true"}
+	})
+	if moved, err := b.check(t.Context()); moved || err == nil || !strings.Contains(err.Error(), "does not exist at https://target") {
+		t.Errorf("the only cluster would be removed: %t, %v", moved, err)
+	}
+}
+
+// A second run needs none of the flags of the first.
+func TestStorageOfAMoveThatHasBegun(t *testing.T) {
+	b := newBoth(t)
+	want := b.storage
+	b.perform(t, b.steps(), "control plane")
+	b.storage = hyperv1.HCPEtcdBackupS3{}
+	if _, err := b.check(t.Context()); err != nil || b.storage != want {
+		t.Errorf("the storage is %+v, %v", b.storage, err)
+	}
+}
+
+// Resolvers keep a record for the lifetime that it had when they read it.
+func TestTheSourceSleepsWhenResolversHaveShortRecords(t *testing.T) {
+	b := newBoth(t)
+	now := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	began := now.Now()
+	b.env.Clock = now
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		for ctx.Err() == nil {
+			if now.HasWaiters() {
+				now.Step(management.Interval)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	b.perform(t, b.steps(), "snapshot")
+	if waited := now.Since(began); waited < defaultTTL+spread || waited > defaultTTL+2*spread {
+		t.Errorf("the source slept after %s\n%s", waited, b.out.String())
+	}
+	if !strings.Contains(b.out.String(), "resolvers may have those with the longer lifetime until 03:10:") {
+		t.Errorf("the command says\n%s", b.out.String())
+	}
+	if want := "target: control plane\nsource: records for 10s\nsource: asleep, etcd: Keep"; strings.Join(b.events, "\n") != want {
+		t.Errorf("the events are\n%s\nwant\n%s", strings.Join(b.events, "\n"), want)
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 // stopInterval is the interval of checks whether the controllers of machines have stopped.
 const stopInterval = 2 * time.Second
 
-// handOver prepares the deletion of a cluster that another management cluster has taken over: the control-plane-operator is told to leave
-// the security group of the workers, and the controllers that would terminate instances stop before the first Machine is deleted.
+// handOver prepares the deletion of a cluster that another management cluster has taken over: the control-plane-operator gets the annotation,
+// and so leaves the security group of the workers, and the controllers that would terminate instances stop before the first Machine is deleted.
 func (m *Manager) handOver(ctx context.Context, c *Cluster) error {
 	if !c.HostedCluster.IsHandedOver() {
 		return nil
@@ -27,7 +27,7 @@ func (m *Manager) handOver(ctx context.Context, c *Cluster) error {
 	if hcp := c.ControlPlane; hcp != nil && !hcp.IsHandedOver() {
 		patch := mergepatch.Annotations(map[string]string{hyperv1.HandedOverAnnotation: annotationTrue})
 		if err := m.Client.Patch(ctx, hcp, patch); err != nil {
-			return fmt.Errorf("telling HostedControlPlane %s that it is handed over: %w", hcp.Name, err)
+			return fmt.Errorf("annotating HostedControlPlane %s: %w", hcp.Name, err)
 		}
 	}
 	if m.ClusterAPI == nil || c.Namespace == nil {

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -79,20 +80,21 @@ var machineKinds = []schema.GroupVersionKind{
 // Collect reads the objects of a cluster from its management cluster. It returns apierrors.IsNotFound for a cluster without a control plane.
 // The reader must not be a cache of a part of the objects.
 func Collect(ctx context.Context, c client.Reader, cluster client.ObjectKey) (*Bundle, error) {
-	return collect(ctx, c, cluster, (*Bundle).collectUsers)
+	return collect(ctx, c, cluster, secretKind, configMapKind)
 }
 
 // CollectForBucket does the same for a bucket that a user of the cluster has chosen. It reads no Secret of users, because a spec can name any
 // Secret of its namespace: their content is that of the copies in the namespace of the control plane, which have only the keys that programs need.
 func CollectForBucket(ctx context.Context, c client.Reader, cluster client.ObjectKey) (*Bundle, error) {
-	b, err := collect(ctx, c, cluster, (*Bundle).collectUsersWithoutSecrets)
+	b, err := collect(ctx, c, cluster, configMapKind)
 	if err != nil {
 		return nil, err
 	}
 	return b, b.restoreUserSecrets()
 }
 
-func collect(ctx context.Context, c client.Reader, cluster client.ObjectKey, users func(*Bundle, context.Context, client.Reader) error) (*Bundle, error) {
+// collect collects objects of users only of these kinds.
+func collect(ctx context.Context, c client.Reader, cluster client.ObjectKey, ofUsers ...schema.GroupVersionKind) (*Bundle, error) {
 	b := &Bundle{Format: format, HostedCluster: cluster}
 	hcp := &hyperv1.HostedControlPlane{}
 	if err := c.Get(ctx, client.ObjectKey{Namespace: b.ControlPlaneNamespace(), Name: cluster.Name}, hcp); err != nil {
@@ -102,9 +104,10 @@ func collect(ctx context.Context, c client.Reader, cluster client.ObjectKey, use
 		return nil, fmt.Errorf("namespace %s has the control plane of another cluster, %s", hcp.Namespace, hcp.Annotations[hyperv1.HostedClusterAnnotation])
 	}
 	b.EndpointOwner = hcp.EndpointOwner()
-	for _, collect := range []func(context.Context, client.Reader) error{
-		func(ctx context.Context, c client.Reader) error { return users(b, ctx, c) }, b.collectControlPlane, b.collectMachines, b.collectBackups,
-	} {
+	if err := b.collectUsers(ctx, c, ofUsers); err != nil {
+		return nil, err
+	}
+	for _, collect := range []func(context.Context, client.Reader) error{b.collectControlPlane, b.collectMachines, b.collectBackups} {
 		if err := collect(ctx, c); err != nil {
 			return nil, err
 		}
@@ -112,32 +115,30 @@ func collect(ctx context.Context, c client.Reader, cluster client.ObjectKey, use
 	return b, nil
 }
 
-// collectUsers collects the HostedCluster, its NodePools, and what they name.
-func (b *Bundle) collectUsers(ctx context.Context, c client.Reader) error {
-	return b.collectNamed(ctx, c, secretKind, configMapKind)
-}
-
-func (b *Bundle) collectUsersWithoutSecrets(ctx context.Context, c client.Reader) error {
-	return b.collectNamed(ctx, c, configMapKind)
-}
-
-// restoreUserSecrets adds the Secrets of users that the control plane has copies of.
+// restoreUserSecrets adds the Secrets that specs name and that the control plane has copies of. Programs of the control plane can write these.
 func (b *Bundle) restoreUserSecrets() error {
 	found := map[string]*corev1.Secret{}
+	var specs []unstructured.Unstructured
 	pull := ""
 	for _, obj := range b.State {
-		switch {
-		case obj.GetKind() == clusterKind.Kind:
+		switch obj.GetKind() {
+		case clusterKind.Kind:
 			pull, _, _ = unstructured.NestedString(obj.Object, "spec", "pullSecret", "name")
-			continue
-		case obj.GroupVersionKind() != secretKind:
+			fallthrough
+		case poolKind.Kind:
+			specs = append(specs, obj)
+		}
+	}
+	wanted := namedIn(specs)
+	for _, obj := range b.State {
+		if obj.GroupVersionKind() != secretKind {
 			continue
 		}
 		name := obj.GetAnnotations()[hyperv1.CopiedFromAnnotation]
 		if obj.GetName() == names.PullSecret {
 			name = pull
 		}
-		if name == "" {
+		if !slices.Contains(wanted, name) {
 			continue
 		}
 		secret := &corev1.Secret{}
@@ -164,8 +165,8 @@ func (b *Bundle) restoreUserSecrets() error {
 	return nil
 }
 
-// collectNamed collects the HostedCluster, its NodePools, and objects of these kinds that they name.
-func (b *Bundle) collectNamed(ctx context.Context, c client.Reader, kinds ...schema.GroupVersionKind) error {
+// collectUsers collects the HostedCluster, its NodePools, and objects of these kinds that they name.
+func (b *Bundle) collectUsers(ctx context.Context, c client.Reader, kinds []schema.GroupVersionKind) error {
 	hc, err := get(ctx, c, clusterKind, b.HostedCluster)
 	if err != nil {
 		return err
@@ -258,6 +259,28 @@ const (
 	// certificateInventory is the beginning of the names of the sets of package certificates.
 	certificateInventory = names.ControlPlaneOperator + ".certificate"
 )
+
+// DifferentKeys returns the name of a Secret with authorities or the signing key that differs from the same one in another management cluster, or "".
+func (b *Bundle) DifferentKeys(ctx context.Context, c client.Reader) (string, error) {
+	for _, obj := range b.State {
+		if !slices.Contains(keyInventories, obj.GetLabels()[inventoryLabel]) || obj.GroupVersionKind() != secretKind {
+			continue
+		}
+		other, err := get(ctx, c, secretKind, client.ObjectKeyFromObject(&obj))
+		switch {
+		case apierrors.IsNotFound(err):
+			return obj.GetName(), nil
+		case err != nil:
+			return "", err
+		case !reflect.DeepEqual(obj.Object["data"], other.Object["data"]):
+			return obj.GetName(), nil
+		}
+	}
+	return "", nil
+}
+
+// keyInventories are the sets of Secrets that must be the same when a cluster moves.
+var keyInventories = []string{certificateInventory + "-authorities", names.HypershiftOperator + ".signing-key"}
 
 // isTransient reports whether a Secret is derived from the management cluster, or belongs to a backup or a restore that has begun.
 func isTransient(secret *unstructured.Unstructured) bool {

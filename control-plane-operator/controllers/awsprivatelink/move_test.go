@@ -29,7 +29,7 @@ func TestNamesMoveToTheNewEndpoint(t *testing.T) {
 	before := strings.Join(e.AWSLines("CNAME"), "\n")
 
 	target := e.moveTo(hyperv1.PreviousEndpointsKeep)
-	target.wants(metav1.ConditionFalse, hyperv1.RecordClaimedReason, "another cluster")
+	target.wants(metav1.ConditionFalse, hyperv1.RecordClaimedReason, "until the cluster has moved to this management cluster")
 	if now := strings.Join(e.AWSLines("CNAME"), "\n"); now != before {
 		t.Errorf("the names have left the source:\n%s", now)
 	}

@@ -22,7 +22,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	}
 	id, err := s.account.zone(ctx, given)
 	if err != nil {
-		return recordProblem(err)
+		return s.recordProblem(err)
 	}
 	if s.es.Status.DNSZoneID != id {
 		s.es.Status.DNSZoneID = id
@@ -45,7 +45,7 @@ func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 		return reconcile.Wait(time.Second, string(records.ZoneMissing), "hosted zone %s is gone", id)
 	}
 	if err != nil {
-		return recordProblem(err)
+		return s.recordProblem(err)
 	}
 	s.es.Status.DNSNames = recorded
 	return nil
@@ -76,20 +76,20 @@ func recordNames(service string, hcp *hyperv1.HostedControlPlane) []string {
 	return []string{apps}
 }
 
-// claimedInterval is how often a name is read that is in use by another object.
-const claimedInterval = time.Minute
-
 // recordProblem returns, as a wait, the change that the zone's owner has to make. There is no event after the change.
-func recordProblem(err error) error {
+func (s *scope) recordProblem(err error) error {
 	var zone *records.ZoneError
 	if errors.As(err, &zone) {
 		return reconcile.Wait(time.Minute, string(zone.Problem), "%s", zone)
 	}
 	var claimed *records.ClaimedError
-	if errors.As(err, &claimed) {
-		return reconcile.Wait(claimedInterval, hyperv1.RecordClaimedReason, "%s", claimed)
+	switch {
+	case !errors.As(err, &claimed):
+		return err
+	case s.hcp.Annotations[hyperv1.MovedFromAnnotation] != "" && s.hcp.ReplacedEndpointOwner() == "":
+		return reconcile.Wait(time.Minute, hyperv1.RecordClaimedReason, "record %s leads to %s until the cluster has moved to this management cluster", claimed.Name, claimed.Target)
 	}
-	return err
+	return reconcile.Wait(time.Minute, hyperv1.RecordClaimedReason, "%s", claimed)
 }
 
 // endpointOf finds the id in the DNS name of an endpoint.

@@ -60,6 +60,7 @@ var annotationValues = map[string]string{
 	hyperv1.SleepScheduleAnnotation:                                                    "0 20 * * 1-5; 0 7 * * 1-5; Europe/Berlin",
 	hyperv1.SleepMachinesAnnotation:                                                    hyperv1.SleepDelete,
 	hyperv1.SleepLoadBalancersAnnotation:                                               hyperv1.SleepDelete,
+	hyperv1.SleepEtcdAnnotation:                                                        hyperv1.SleepKeep,
 	hyperv1.ForceUpgradeToAnnotation:                                                   "example.com/release:2",
 	hyperv1.SkipReleaseImageValidationAnnotation:                                       "true",
 	"hypershift.openshift.io/topology":                                                 "dedicated-request-serving-components", // without effect

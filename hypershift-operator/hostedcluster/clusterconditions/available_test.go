@@ -16,8 +16,8 @@ func TestMessageNamesTheRestoreThatAClusterWaitsFor(t *testing.T) {
 		status hyperv1.HostedControlPlaneStatus
 		want   bool
 	}{
-		"no restore":                              {hyperv1.HostedControlPlaneStatus{}, false},
-		"a new cluster":                           {hyperv1.HostedControlPlaneStatus{EtcdRestore: "uid"}, true},
+		"no restore":    {hyperv1.HostedControlPlaneStatus{}, false},
+		"a new cluster": {hyperv1.HostedControlPlaneStatus{EtcdRestore: "uid"}, true},
 		"a cluster that has been restored before": {hyperv1.HostedControlPlaneStatus{EtcdRestore: "uid", Initialized: true}, false},
 	} {
 		f := &Facts{HostedCluster: &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters"}}, ControlPlane: &hyperv1.HostedControlPlane{Status: c.status}}

@@ -138,7 +138,9 @@ func (p *Publisher) Site(i Issuer, publicKeys []byte) (oidcdocs.Site, error) {
 // ProofOf returns the proof that documents of another owner belong to the cluster that signs with this key: they have it, and no other cluster
 // has its private part. The cluster has moved from another management cluster.
 func ProofOf(keyID string) func(map[string][]byte) bool {
-	return func(existing map[string][]byte) bool { return webidentity.HasKey(existing[webidentity.JWKSPath], keyID) }
+	return func(existing map[string][]byte) bool {
+		return webidentity.HasKey(existing[webidentity.JWKSPath], keyID)
+	}
 }
 
 // Publish writes the documents and reads them again from time to time. record is

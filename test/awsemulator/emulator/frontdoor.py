@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import accounts, calllog, faults, limits, models, permissions, rules, uploads, wire
+from . import accounts, calllog, faults, limits, models, permissions, rules, signingtime, uploads, wire
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
@@ -59,7 +59,7 @@ class FrontDoor:
         elif caller is not None and caller.default_regions and request.region not in rules.values("sts-global-endpoint"):
             status, code = _unknown_key(request)
             answer = _refuse(request, status, code, rules.refusal("sts-global-endpoint")[1])
-        elif invalid := uploads.refusal(request, environ):
+        elif invalid := signingtime.refusal(request, environ) or uploads.refusal(request, environ):
             answer = _refuse(request, *invalid)
         elif throttled:
             answer = _refuse(request, 503 if request.service == "ec2" else 400, *throttled)

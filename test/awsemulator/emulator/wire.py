@@ -22,6 +22,7 @@ from werkzeug.exceptions import NotFound
 _CREDENTIAL = re.compile(r"Credential=(?P<key>[^/]+)/[^/]+/(?P<region>[^/]+)/(?P<service>[^/]+)/")
 _REQUEST_ID = "00000000-0000-0000-0000-000000000000"
 _LONGEST_LOGGED_BODY = 4096
+_XML_ERRORS = ("sts", "iam", "elasticloadbalancing", "route53", "autoscaling", "cloudformation")
 
 
 @dataclass
@@ -73,6 +74,11 @@ def read(environ: dict[str, Any]) -> Request:
     return request
 
 
+def is_query(service: str) -> bool:
+    """Tell whether a service answers in XML, with errors as in the query protocol. EC2 and S3 have forms of their own."""
+    return service in _XML_ERRORS
+
+
 def error(request: Request, status: int, code: str, message: str) -> tuple[int, str, bytes]:
     """Give status, content type and body of an error as request.service would send it."""
     code, message = escape(code), escape(message)
@@ -83,7 +89,7 @@ def error(request: Request, status: int, code: str, message: str) -> tuple[int, 
         )
     elif request.service == "s3":
         text = f"<Error><Code>{code}</Code><Message>{message}</Message><RequestId>{_REQUEST_ID}</RequestId></Error>"
-    elif request.service in ("sts", "iam", "elasticloadbalancing", "route53", "autoscaling", "cloudformation"):
+    elif is_query(request.service):
         sender = "Receiver" if status >= 500 else "Sender"
         text = (
             f"<ErrorResponse><Error><Type>{sender}</Type><Code>{code}</Code><Message>{message}</Message></Error>"

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// backdate is the tolerated clock skew of the readers of a certificate.
-	backdate = 5 * time.Minute
+	// backdate is how far clocks may differ: the issuer's may be ahead of the readers'. Let's Encrypt backdates certificates by as much.
+	backdate = time.Hour
 	// authorityLife is the validity of an authority. It is rotated long before.
 	authorityLife = 10 * 365 * 24 * time.Hour
 )

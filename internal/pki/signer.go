@@ -93,7 +93,8 @@ func DecodeSigner(data map[string][]byte) (*Signer, error) {
 		}
 	}
 	// A missing time of the last step defaults to the creation of the current authority.
-	s.Since, s.Retired = s.Current.Certificate.NotBefore, s.Current.Certificate.NotBefore
+	created := s.Current.Certificate.NotBefore.Add(backdate)
+	s.Since, s.Retired = created, created
 	var r rotation
 	if json.Unmarshal(data[rotationKey], &r) == nil {
 		s.Asked, s.Since, s.Retired, s.Outlived, s.Revocation = r.Asked, r.Since, r.Retired, r.Outlived, r.Revocation

@@ -23,8 +23,8 @@ import (
 // ErrNoKey means that the signing key does not exist yet.
 var ErrNoKey = errors.New("waiting for Secret " + names.ServiceAccountSigningKey + " with the cluster's signing key")
 
-// lifetime is short: a token is exchanged for credentials at once.
-const lifetime = 10 * time.Minute
+// lifetime is short, because a token is exchanged for credentials at once, and sufficient for a clock that is a quarter of an hour slow.
+const lifetime = 30 * time.Minute
 
 // Signer signs tokens with the key in the control plane's namespace. It reads the key for each token, about once an
 // hour, so that a replaced key is used at once.

@@ -38,8 +38,8 @@ const (
 // keyBits is the size of RSA keys, which is sufficient for RS256.
 const keyBits = 2048
 
-// clockSkew is the tolerated difference between the clocks of AWS and this process for "issued at" and "not before".
-const clockSkew = time.Minute
+// clockSkew is how far the clock of this process may be ahead of that of AWS, which refuses a token that was issued in the future.
+const clockSkew = 15 * time.Minute
 
 // A Signer signs tokens with one service-account key.
 type Signer struct {

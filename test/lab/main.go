@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,7 +21,7 @@ import (
 )
 
 const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] [--instant-volumes] [--idle-timeout 350s] | down | status | kubeconfig [--second] [NAMESPACE NAME]
-       lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME
+       lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME | clock NAME 10m
        every command takes --dir, the directory of the lab`
 
 // commands are for users; the commands that the lab runs itself are in inside.go.
@@ -165,9 +166,12 @@ func machineCommand(ctx context.Context, a *arguments) error {
 	a.StringVar(&m.InstanceType, "type", "", "instance type")
 	a.StringVar(&m.InstanceID, "instance-id", "", "instance id")
 	a.IntVar(&m.MemoryMiB, "memory", 0, "memory in MiB")
-	words, err := a.words(2)
+	words, err := a.words(2, 3)
 	if err != nil {
 		return err
+	}
+	if (len(words) == 3) != (words[0] == "clock") {
+		return errors.New(usage)
 	}
 	lab, err := cluster.Find(ctx, a.options())
 	if err != nil {
@@ -190,6 +194,12 @@ func machineCommand(ctx context.Context, a *arguments) error {
 		return lab.StopMachine(ctx, m.Name)
 	case "kill":
 		return lab.KillMachine(ctx, m.Name)
+	case "clock":
+		by, err := time.ParseDuration(words[2])
+		if err != nil {
+			return fmt.Errorf("parsing how wrong the clock is: %w", err)
+		}
+		return lab.SetClock(ctx, m.Name, by)
 	case "remove":
 		return lab.RemoveMachine(ctx, m.Name)
 	}

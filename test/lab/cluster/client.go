@@ -136,6 +136,12 @@ func (l *Lab) KillMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/kill", nil, nil)
 }
 
+// SetClock makes the clock of a running machine wrong by a duration, which is positive if it is fast, or right again by 0. Programs that start on
+// the machine later have it, too (test/lab/clock).
+func (l *Lab) SetClock(ctx context.Context, name string, by time.Duration) error {
+	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/clock?by="+by.String(), nil, nil)
+}
+
 // RemoveMachine removes a machine with its disk. Its Node object stays, as the Node of an EC2 instance does.
 func (l *Lab) RemoveMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodDelete, "/machines/"+name, nil, nil)

@@ -16,6 +16,7 @@ import (
 //	POST   /machines/NAME/start      turns it on
 //	POST   /machines/NAME/stop       turns it off, in order
 //	POST   /machines/NAME/kill       cuts its power
+//	POST   /machines/NAME/clock      makes its clock wrong by a duration, ?by=10m, or right again
 //	DELETE /machines/NAME            removes it, with its disk
 //	POST   /second                   starts the control plane of the second management cluster, unless it runs: Second
 //	DELETE /second                   removes the second management cluster, with its machines

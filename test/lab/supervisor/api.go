@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
@@ -26,6 +27,13 @@ func (s *supervisor) listen() error {
 	mux.HandleFunc("POST /machines", s.addMachine)
 	mux.HandleFunc("POST /second", s.serveSecond)
 	mux.HandleFunc("DELETE /second", func(w http.ResponseWriter, req *http.Request) { answer(w, s.removeSecond(req.Context())) })
+	mux.HandleFunc("POST /machines/{name}/clock", func(w http.ResponseWriter, req *http.Request) {
+		by, err := time.ParseDuration(req.URL.Query().Get("by"))
+		if err == nil {
+			err = s.machines.setClock(req.PathValue("name"), by)
+		}
+		answer(w, err)
+	})
 	for verb, act := range map[string]func(string) error{
 		"POST /machines/{name}/start": s.machines.start,
 		"POST /machines/{name}/stop":  s.machines.stop,

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hosted-control-planes/hypershift/test/lab/clock"
 	"github.com/hosted-control-planes/hypershift/test/lab/cloud"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	machineos "github.com/hosted-control-planes/hypershift/test/lab/machine"
@@ -30,6 +31,7 @@ type machine struct {
 
 	mu      sync.Mutex      // held while it is being turned on or off
 	running *namespace.Init // nil: it is off
+	skew    *clock.Skew     // nil: its clock is right
 }
 
 func (m *machine) port() string    { return fmt.Sprintf("port%d", m.host) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/test/lab/cgroup"
+	"github.com/hosted-control-planes/hypershift/test/lab/clock"
 	"github.com/hosted-control-planes/hypershift/test/lab/namespace"
 )
 
@@ -83,8 +84,38 @@ func (all *machines) end(name string, end func(*machine)) error {
 	return nil
 }
 
+// setClock makes the clock of a running machine wrong by a duration, or right again. It is right after a start.
+func (all *machines) setClock(name string, by time.Duration) error {
+	m, err := all.find(name)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running == nil {
+		return fmt.Errorf("setting the clock of machine %s: it is off", name)
+	}
+	if err := m.setClock(by); err != nil {
+		return fmt.Errorf("setting the clock of machine %s: %w", name, err)
+	}
+	return nil
+}
+
+func (m *machine) setClock(by time.Duration) (err error) {
+	if m.skew != nil {
+		err = m.skew.Stop()
+		m.skew = nil
+	}
+	if err != nil || by == 0 {
+		return err
+	}
+	m.skew, err = clock.Start(m.running.PID(), by)
+	return err
+}
+
 // cleanUp removes the resources of a machine that is off.
 func (m *machine) cleanUp() error {
+	_ = m.setClock(0) // no process is left to fail
 	system, err := cgroup.Detect(cgroup.Family(m.spec.Lab))
 	if err != nil {
 		return err

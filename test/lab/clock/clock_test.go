@@ -113,7 +113,7 @@ func TestClockOfAProgram(t *testing.T) {
 			p := start(t, command[0], command[1:]...)
 			p.isWrongBy(0)
 			for _, by := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
-				s, err := Start(p.Process.Pid, by)
+				s, err := Start(os.Getpid(), by)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -132,7 +132,7 @@ func TestClockOfAProgram(t *testing.T) {
 // A process that starts later, and one that has replaced itself by another program, have the clock of the machine.
 func TestClockOfNewProcesses(t *testing.T) {
 	p := start(t, "bash", "-c", `while read; do bash -c 'exec bash -c "sleep 0.5; echo \$EPOCHSECONDS"'; done`)
-	s, err := Start(p.Process.Pid, time.Hour)
+	s, err := Start(os.Getpid(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,15 +16,15 @@ import (
 // interval is how long a new process has the right time at most.
 const interval = 100 * time.Millisecond
 
-// A Skew is the wrong wall clock of a process and its descendants.
+// A Skew is the wrong wall clock of the descendants of a process.
 type Skew struct {
 	end  context.CancelFunc
 	done chan struct{}
 	err  error
 }
 
-// Start makes the wall clock of a process and all its descendants wrong by a duration, which is positive if it is fast. Those that start later
-// have it after a tenth of a second. It returns when the processes of that moment have it.
+// Start makes the wall clock of all descendants of a process wrong by a duration, which is positive if it is fast. Those that start later have it
+// after a tenth of a second. It returns when the processes of that moment have it. No other thread of this process may wait for them.
 func Start(pid int, by time.Duration) (*Skew, error) {
 	v, err := find()
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Skew) Stop() error {
 	return s.err
 }
 
-// set writes functions into a process and all its descendants.
+// set writes functions into all descendants of a process.
 func (v *vdso) set(pid int, code functions) error {
 	all, err := descendants(pid)
 	if err != nil {
@@ -79,7 +79,8 @@ func (v *vdso) set(pid int, code functions) error {
 
 func exists(pid int) bool { return unix.Kill(pid, 0) == nil }
 
-// descendants returns a process and all that have started from it.
+// descendants returns the processes that have started from another one. A process whose parent has ended becomes a child of the first process of its
+// namespace.
 func descendants(pid int) ([]int, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -103,7 +104,7 @@ func descendants(pid int) ([]int, error) {
 		}
 		children[parent] = append(children[parent], child)
 	}
-	all := []int{pid}
+	all := children[pid]
 	for i := 0; i < len(all); i++ {
 		all = append(all, children[all[i]]...)
 	}

@@ -101,6 +101,7 @@ func (all *machines) setClock(name string, by time.Duration) error {
 	return nil
 }
 
+// setClock changes the clock of all processes except for pid 1, for which another thread waits; it only reaps.
 func (m *machine) setClock(by time.Duration) (err error) {
 	if m.skew != nil {
 		err = m.skew.Stop()

@@ -129,6 +129,21 @@ func TestClockOfAProgram(t *testing.T) {
 	}
 }
 
+// Processes that end or start others all the time are no errors.
+func TestClockOfProcessesThatEnd(t *testing.T) {
+	start(t, "bash", "-c", "while true; do (exec true) & (exec bash -c :) & wait; done")
+	for range 20 {
+		s, err := Start(os.Getpid(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * interval)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A process that starts later, and one that has replaced itself by another program, have the clock of the machine.
 func TestClockOfNewProcesses(t *testing.T) {
 	p := start(t, "bash", "-c", `while read; do bash -c 'exec bash -c "sleep 0.5; echo \$EPOCHSECONDS"'; done`)

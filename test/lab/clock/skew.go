@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // interval is how long a new process has the right time at most.
@@ -70,14 +68,16 @@ func (v *vdso) set(pid int, code functions) error {
 	}
 	var errs []error
 	for _, pid := range all {
-		if err := v.write(pid, code); err != nil && exists(pid) {
+		err := v.write(pid, code)
+		if err != nil {
+			err = v.write(pid, code) // it has ended meanwhile, or runs another program
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("setting the clock of process %d: %w", pid, err))
 		}
 	}
 	return errors.Join(errs...)
 }
-
-func exists(pid int) bool { return unix.Kill(pid, 0) == nil }
 
 // descendants returns the processes that have started from another one. A process whose parent has ended becomes a child of the first process of its
 // namespace.

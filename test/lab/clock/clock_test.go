@@ -144,6 +144,26 @@ func TestClockOfProcessesThatEnd(t *testing.T) {
 	}
 }
 
+// The parent of a process that is killed while it is stopped does not wait for its threads for ever.
+func TestAProcessIsKilledWhileItIsStopped(t *testing.T) {
+	p := start(t, os.Args[0])
+	p.answer()
+	err := whileStopped(p.Process.Pid, 0, 0, func() error {
+		defer time.Sleep(interval)
+		return p.Process.Kill()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it is a zombie with threads")
+	}
+}
+
 // A process that starts later, and one that has replaced itself by another program, have the clock of the machine.
 func TestClockOfNewProcesses(t *testing.T) {
 	p := start(t, "bash", "-c", `while read; do bash -c 'exec bash -c "sleep 0.5; echo \$EPOCHSECONDS"'; done`)

@@ -17,9 +17,27 @@ const maxSteps = 10_000
 type threads map[int]unix.Signal
 
 // whileStopped calls f while all threads of a process are stopped outside of a range of addresses (ptrace(2)).
-func whileStopped(pid int, from, to int64, f func() error) (err error) {
-	runtime.LockOSThread() // the thread that traces is the one that waits
-	defer runtime.UnlockOSThread()
+func whileStopped(pid int, from, to int64, f func() error) error {
+	return onNewThread(func() error { return stopped(pid, from, to, f) })
+}
+
+// onNewThread calls a function on a thread that then ends. The kernel lets the threads go that it traces, also those that have ended meanwhile, which
+// their process would wait for.
+func onNewThread(f func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() { // this thread never ends
+			result <- onNewThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
+		result <- f()
+	}()
+	return <-result
+}
+
+func stopped(pid int, from, to int64, f func() error) (err error) {
 	all := threads{}
 	defer func() {
 		if releaseErr := all.release(); err == nil {

@@ -52,7 +52,7 @@ var replacements = map[string]func(seconds int32) []byte{
 }
 
 func join(before []byte, seconds int32, behind ...byte) []byte {
-	return append(binary.LittleEndian.AppendUint32(before, uint32(seconds)), behind...) //nolint:gosec // the bits of a negative number, too
+	return append(binary.LittleEndian.AppendUint32(before, uint32(seconds)), behind...)
 }
 
 // code returns functions whose wall clock is wrong by a duration.
@@ -82,5 +82,5 @@ func instruction(thread int) (int64, error) {
 	if err := unix.PtraceGetRegs(thread, &registers); err != nil {
 		return 0, err
 	}
-	return int64(registers.Rip), nil //nolint:gosec // programs have addresses below 1<<47
+	return int64(registers.Rip), nil
 }

@@ -365,7 +365,7 @@ func write(t *testing.T, text string) string {
 
 func diedCommandsContinue(t *testing.T, m *managementCluster, u *user) {
 	// The stand-in for the operator would have deleted everything at once.
-	for _, after := range []int{1, 5, 30} {
+	for _, after := range []int{1, 5, 20} { // under load, some more calls than these are on their way
 		u.dieAt = after
 		if code := u.run(createCluster()...); code == cli.Done {
 			t.Fatalf("the command has not died after %d writing calls", after)

@@ -390,7 +390,7 @@ func TestDestroyedSigningKeyIsReported(t *testing.T) {
 }
 
 // keyTexts are the parts of a snapshot that have a key, or a time.
-var keyTexts = regexp.MustCompile(`[A-Za-z0-9_-]{43}|\bkey [A-Za-z0-9_-]{8}\b|loadedRevision: "?[0-9a-f]{16}"?|20\d\d-\d\d-\d\dT[0-9:]+Z|\bsha256:[0-9a-f]+|applied: "?[0-9a-f]{16}"?`)
+var keyTexts = regexp.MustCompile(`\bkey [A-Za-z0-9_-]{8}([A-Za-z0-9_-]{35})?|[A-Za-z0-9_-]{43}|loadedRevision: "?[0-9a-f]{16}"?|20\d\d-\d\d-\d\dT[0-9:]+Z|\bsha256:[0-9a-f]+|applied: "?[0-9a-f]{16}"?`)
 
 // rotationScenario is a cluster whose user requests a rotation as soon as it runs, and whose keys are then in a stage.
 func rotationScenario(request func(*managementCluster, *hyperv1.HostedCluster), until hyperv1.SigningKeyStage, accepted int) crashtest.Setup {

@@ -33,6 +33,7 @@ func TestDrills(t *testing.T) {
 	begin(t)
 	d := &drills{backups: &backups{hosted: newHosted(t, "drills", on.Versions[0]), bucket: "etcd-drills"}}
 	d.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	d.hc.Annotations = map[string]string{hyperv1.RotationPauseAnnotation: "30s"}
 	d.prepare()
 	d.create()
 	t.Cleanup(func() { d.emptyBucket(context.WithoutCancel(t.Context())) })
@@ -54,6 +55,8 @@ func TestDrills(t *testing.T) {
 		{"the bucket of the backups", "a new bucket", d.loseBucket, d.replaceBucket, false},
 		{"the trust of all roles in the customer's account", "the trust policies", d.loseTrust, d.restoreTrust, false},
 		{"the subnet of a node pool", "another subnet", d.loseSubnet, nil, false},
+		{"the right time on one machine, ten minutes fast", "the right time", d.loseTime(10 * time.Minute), d.restoreTime, false},
+		{"the right time on one machine, ten minutes slow", "the right time", d.loseTime(-10 * time.Minute), d.restoreTime, false},
 		{"the operator's namespace", "`kubectl delete apiservice v1alpha1.access.hypershift.openshift.io`, `helm install`", d.loseOperator, func() { d.must(on.Install(t.Context())) }, false},
 		{"the control plane namespace", "EtcdRestore with `object`", d.loseControlPlane, d.recoverFromObject, true},
 	} {
@@ -102,7 +105,9 @@ type drills struct {
 	kept *hyperv1.HCPEtcdBackup
 	// saved are the objects of the bucket, and trust the trust policies, as they were.
 	saved, trust map[string]string
-	count        int
+	// wrong is the machine whose clock is wrong.
+	wrong string
+	count int
 }
 
 // loseMembers deletes the volumes and the pods of members. A minority is replaced.
@@ -261,7 +266,12 @@ func (d *drills) loseSubnet() {
 		}
 		return fmt.Errorf("its conditions are %+v", pool.Status.Conditions)
 	})
-	d.must(d.management.Delete(ctx, pool))
+	d.deletePool(pool)
+}
+
+func (d *drills) deletePool(pool *hyperv1.NodePool) {
+	d.t.Helper()
+	d.must(d.management.Delete(d.t.Context(), pool))
 	d.eventually("the pool is gone", func(ctx context.Context) error {
 		err := d.management.Get(ctx, client.ObjectKeyFromObject(pool), pool)
 		if err == nil {
@@ -283,6 +293,58 @@ func lastBlock(t *testing.T, vpc string) string {
 		last[bit/8] |= 1 << (7 - bit%8)
 	}
 	return netip.PrefixFrom(netip.AddrFrom4(last), 28).String()
+}
+
+// loseTime makes the clock of one machine wrong, and lets all operators start there. They still assume their roles, and rotate all certificates
+// if the clock is fast. The kubelet, an API server and a member of etcd of that machine have its clock, too.
+func (d *drills) loseTime(by time.Duration) func() {
+	return func() {
+		d.t.Helper()
+		ctx := d.t.Context()
+		d.wrong = d.podOf(names.ControlPlaneOperator).Spec.NodeName
+		d.must(on.SetClock(ctx, d.wrong, by))
+		d.t.Cleanup(func() { d.must(on.SetClock(context.WithoutCancel(ctx), d.wrong, 0)) })
+		d.onlyOn(d.wrong, func() {
+			kubectl(d.t, "delete", "pod", "-n", hosting.Namespace, "-l", "app="+names.HypershiftOperator)
+			for _, app := range []string{names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider} {
+				kubectl(d.t, "delete", "pod", "-n", d.namespace(), "-l", "app="+app)
+			}
+			kubectl(d.t, "wait", "pod", "-n", d.namespace(), "-l", "app="+names.ControlPlaneOperator, "--for=condition=Ready", "--timeout=5m")
+			kubectl(d.t, "wait", "pod", "-n", hosting.Namespace, "-l", "app="+names.HypershiftOperator, "--for=condition=Ready", "--timeout=5m")
+		})
+		if node := d.podOf(names.ControlPlaneOperator).Spec.NodeName; node != d.wrong {
+			d.t.Fatalf("the control-plane-operator has started on %s, not on %s", node, d.wrong)
+		}
+		d.waitForCondition(hyperv1.ValidAWSIdentityProvider, "True")
+		if by > 0 { // what a slow clock issues is valid at once
+			d.rotate()
+		}
+	}
+}
+
+// restoreTime makes it right, and creates a node. Before, controllers do not work if the clock is fast: the other API servers refuse the tokens of the
+// one there, which are valid only later.
+func (d *drills) restoreTime() {
+	d.t.Helper()
+	d.must(on.SetClock(d.t.Context(), d.wrong, 0))
+	pool := d.nodePool("drills-time", 1)
+	d.must(d.management.Create(d.t.Context(), pool))
+	d.eventually("its machine is a node", func(ctx context.Context) error { return d.poolReady(ctx, pool, 1) })
+	d.deletePool(pool)
+}
+
+// onlyOn calls f while pods can only start on one node of the management cluster.
+func (d *drills) onlyOn(node string, f func()) {
+	d.t.Helper()
+	list := &corev1.NodeList{}
+	d.must(d.management.List(d.t.Context(), list))
+	for _, n := range list.Items {
+		if n.Name != node {
+			kubectl(d.t, "cordon", n.Name)
+			defer kubectl(d.t, "uncordon", n.Name)
+		}
+	}
+	f()
 }
 
 // loseOperator deletes the namespace of the hypershift-operator. Control planes run on.

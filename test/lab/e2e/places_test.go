@@ -28,7 +28,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestCommandLine", Minutes: 20},
 	{Name: "TestDeletionWithMachines", Minutes: 2},
 	{Name: "TestDiagnosis", Minutes: 6},
-	{Name: "TestDrills", Minutes: 15, Alone: true},
+	{Name: "TestDrills", Minutes: 24, Alone: true},
 	{Name: "TestEveryday", Minutes: 2},
 	{Name: "TestInstallation", Minutes: 2, Alone: true},
 	{Name: "TestKarpenter", Minutes: 6},

@@ -142,22 +142,35 @@ func (b *backups) kill(namespace string, labels client.MatchingLabels) {
 	b.must(b.management.DeleteAllOf(b.t.Context(), &corev1.Pod{}, client.InNamespace(namespace), labels, client.GracePeriodSeconds(0)))
 }
 
-// watchOutage measures the longest time in which no request was answered, until the result is read.
+// watchOutage measures the longest time in which no request was answered, until the result is read. After a failure, the user gets the kubeconfig
+// again, which a rotation replaces.
 func (b *backups) watchOutage(t *testing.T) (longest func() time.Duration) {
 	t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", b.kubeconfig)
-	b.must(err)
-	// A connection of HTTP/2 is used again after a request had no answer, although it leads to a pod that is gone.
-	cfg.Timeout, cfg.NextProtos = time.Second, []string{"http/1.1"}
-	user, err := client.New(cfg, client.Options{})
-	b.must(err)
 	ctx, stop := context.WithCancel(t.Context())
+	cluster := client.ObjectKeyFromObject(b.hc)
+	connect := func() (client.Client, error) {
+		path, err := b.on.AdminKubeconfig(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		cfg, err := clientcmd.BuildConfigFromFlags("", path)
+		if err != nil {
+			return nil, err
+		}
+		// A connection of HTTP/2 is used again after a request had no answer, although it leads to a pod that is gone.
+		cfg.Timeout, cfg.NextProtos = time.Second, []string{"http/1.1"}
+		return client.New(cfg, client.Options{})
+	}
+	user, err := connect()
+	b.must(err)
 	result := make(chan time.Duration, 1)
 	go func() {
 		last, worst := time.Now(), time.Duration(0)
 		for ctx.Err() == nil {
 			if err := user.Get(ctx, client.ObjectKey{Name: "default"}, &corev1.Namespace{}); err == nil {
 				worst, last = max(worst, time.Since(last)), time.Now()
+			} else if again, err := connect(); err == nil {
+				user = again
 			}
 			select {
 			case <-ctx.Done():

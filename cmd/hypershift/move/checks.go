@@ -1,9 +1,11 @@
 package move
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -141,8 +143,8 @@ func (m *move) findStorage(ctx context.Context, hc *hyperv1.HostedCluster) error
 	}
 	if r != nil && r.Spec.Object != nil {
 		o := r.Spec.Object
-		prefix, _, _ := strings.Cut(o.Key, "/"+hc.Spec.InfraID+"/")
-		s.Bucket, s.Region, s.RoleARN, s.BucketOwner, s.KeyPrefix = o.Bucket, o.Region, o.RoleARN, o.BucketOwner, prefix
+		prefix := strings.TrimSuffix(o.Key, hc.Spec.InfraID+"/"+path.Base(o.Key))
+		s.Bucket, s.Region, s.RoleARN, s.BucketOwner, s.KeyPrefix = o.Bucket, o.Region, o.RoleARN, o.BucketOwner, cmp.Or(strings.TrimSuffix(prefix, "/"), "/")
 		return nil
 	}
 	if s.Region == "" {

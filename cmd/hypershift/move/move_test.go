@@ -488,12 +488,15 @@ func TestSourceThatIsHandedOverToNobody(t *testing.T) {
 
 // A second run needs none of the flags of the first.
 func TestStorageOfAMoveThatHasBegun(t *testing.T) {
-	b := newBoth(t)
-	want := b.storage
-	b.perform(t, b.steps(), "control plane")
-	b.storage = hyperv1.HCPEtcdBackupS3{}
-	if _, err := b.check(t.Context()); err != nil || b.storage != want {
-		t.Errorf("the storage is %+v, %v", b.storage, err)
+	for _, prefix := range []string{"prod", "prod/clusters", "/"} {
+		b := newBoth(t)
+		b.storage.KeyPrefix = prefix
+		want := b.storage
+		b.perform(t, b.steps(), "control plane")
+		b.storage = hyperv1.HCPEtcdBackupS3{}
+		if _, err := b.check(t.Context()); err != nil || b.storage != want {
+			t.Errorf("the storage is %+v, %v, want %+v", b.storage, err, want)
+		}
 	}
 }
 

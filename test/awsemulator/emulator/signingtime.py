@@ -26,7 +26,10 @@ def refusal(request: wire.Request, environ: dict[str, Any]) -> Refusal | None:
     if not request.access_key or not text:
         return None
     now = datetime.datetime.now(datetime.UTC)
-    signed = datetime.datetime.strptime(text, _FORMAT).replace(tzinfo=datetime.UTC)
+    try:
+        signed = datetime.datetime.strptime(text, _FORMAT).replace(tzinfo=datetime.UTC)
+    except ValueError:
+        return 400, "IncompleteSignature", "Date must be in ISO-8601 'basic format'."
     tolerance = _OF_EC2_AND_S3 if request.service in ("ec2", "s3") else _OF_MOST_SERVICES
     if abs(now - signed) <= tolerance:
         return None

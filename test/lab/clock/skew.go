@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,15 +46,15 @@ func Start(pid int, by time.Duration) (*Skew, error) {
 			select {
 			case <-ctx.Done():
 			case <-again.C:
-				s.err = errors.Join(s.err, v.set(pid, code))
+				s.err = cmp.Or(s.err, v.set(pid, code))
 			}
 		}
-		s.err = errors.Join(s.err, v.set(pid, v.original()))
+		s.err = cmp.Or(s.err, v.set(pid, v.original()))
 	}()
 	return s, nil
 }
 
-// Stop makes the clock right again. It returns the errors since Start.
+// Stop makes the clock right again. It returns the first error since Start.
 func (s *Skew) Stop() error {
 	s.end()
 	<-s.done

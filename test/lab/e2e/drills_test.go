@@ -301,9 +301,10 @@ func (d *drills) loseTime(by time.Duration) func() {
 	return func() {
 		d.t.Helper()
 		ctx := d.t.Context()
-		d.wrong = d.podOf(names.ControlPlaneOperator).Spec.NodeName
-		d.must(on.SetClock(ctx, d.wrong, by))
-		d.t.Cleanup(func() { d.must(on.SetClock(context.WithoutCancel(ctx), d.wrong, 0)) })
+		machine := d.podOf(names.ControlPlaneOperator).Spec.NodeName
+		d.wrong = machine
+		d.must(on.SetClock(ctx, machine, by))
+		d.t.Cleanup(func() { d.must(on.SetClock(context.WithoutCancel(ctx), machine, 0)) })
 		d.onlyOn(d.wrong, func() {
 			kubectl(d.t, "delete", "pod", "-n", hosting.Namespace, "-l", "app="+names.HypershiftOperator)
 			for _, app := range []string{names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider} {

@@ -46,6 +46,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/isolation"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/accessapi"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/contents"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/index"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/metrics"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/metricsauth"
@@ -263,6 +264,8 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 		Published:                  published,
 		Client:                     o.GetClient(),
 		Reader:                     o.GetAPIReader(),
+		UserObjects:                contents.New(o.GetAPIReader(), sources, clock.RealClock{}),
+		PublishedSecrets:           contents.New(o.GetAPIReader(), published, clock.RealClock{}),
 		Scheme:                     o.GetScheme(),
 		Recorder:                   o.GetEventRecorder(names.HypershiftOperator),
 		Clock:                      clock.RealClock{},

@@ -41,8 +41,10 @@ import (
 type Options struct {
 	// Client reads from the cache, which contains only our own objects.
 	Client client.Client
-	// Reader reads the user's Secrets, and objects that may not be in the cache yet.
+	// Reader reads objects that may not be in the cache yet.
 	Reader client.Reader
+	// UserObjects reads the user's Secrets and ConfigMaps, and PublishedSecrets those that control planes have for users.
+	UserObjects, PublishedSecrets client.Reader
 	// Sources is the cache that reports changes of the user's Secrets and ConfigMaps. It
 	// has their metadata only.
 	Sources cache.Cache
@@ -140,7 +142,7 @@ func newReconciler(o Options) *Reconciler {
 	r.capi = clusterapi.Manager{Client: o.Client, Applier: r.apply}
 	r.onDemand = autonode.Writer{Reader: o.Reader, Applier: r.apply, Random: rand.Reader, Releases: o.Releases}
 	r.infraIDs = infraid.Reservations{Client: o.Client, Reader: o.Reader, Applier: r.apply, Clock: o.Clock, Namespace: o.Namespace}
-	r.users = publishedsecrets.Publisher{Client: o.Client, Reader: o.Reader, Applier: r.apply}
+	r.users = publishedsecrets.Publisher{Client: o.Client, Reader: o.PublishedSecrets, Applier: r.apply}
 	r.teardown = &teardown.Manager{
 		Client: o.Client, Reader: o.Reader, Recorder: o.Recorder, Clock: o.Clock,
 		Documents: r.oidc, InfraIDs: r.infraIDs, EndpointServices: o.PrivateRegion != "",

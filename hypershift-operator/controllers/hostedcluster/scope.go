@@ -139,7 +139,7 @@ func (s *scope) releaseCluster() clusterrelease.Cluster {
 // gather reads the objects of the cluster.
 func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*scope, error) {
 	plane := controlplane.NamespaceOf(hc)
-	s := &scope{hc: hc, plane: plane, objects: userobjects.NewReader(r.Reader, r.Client, plane)}
+	s := &scope{hc: hc, plane: plane, objects: userobjects.NewReader(r.UserObjects, r.Client, plane)}
 	// checkConfiguration reports an invalid annotation.
 	s.memoryFactor, _ = r.Limits.Factor(hc.Annotations[hyperv1.MemoryLimitFactorAnnotation])
 	s.paused, s.pauseLeft = hc.Spec.PausedUntil.Paused(r.Clock.Now())

@@ -155,7 +155,7 @@ func (e *managementCluster) start() testenv.Pass {
 		},
 	})
 	o := Options{
-		Client: cached, Reader: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock,
+		Client: cached, Reader: e.Client(), UserObjects: e.Client(), PublishedSecrets: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock,
 		AllowOperatorImageOverride: e.imageOverride, Releases: e.releases, Limits: limits.Default(), PoliciesEnforced: e.enforced,
 		GenerateKey: oneKey, PrivateRegion: e.region, ControlPlaneOperatorImage: image, ClusterAPIImage: "example.test/cluster-api:1", CAPIProviderImage: "example.test/cluster-api-provider-aws:1",
 		Resync: 30 * time.Minute, DocumentsAge: time.Hour, Namespace: e.namespace,

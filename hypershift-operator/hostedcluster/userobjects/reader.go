@@ -30,8 +30,7 @@ type content struct {
 	err  error
 }
 
-// NewReader returns a Reader. live reads the objects of users: their contents are
-// cached nowhere; cached reads their copies.
+// NewReader returns a Reader. live reads the objects of users; cached reads their copies.
 func NewReader(live, cached client.Reader, namespace controlplane.Namespace) *Reader {
 	return &Reader{live: live, cached: cached, namespace: namespace, seen: map[string]content{}}
 }

@@ -1,0 +1,173 @@
+package contents
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+var pullSecret = client.ObjectKey{Namespace: "clusters", Name: "pull-secret"}
+
+// testEnv has an API server whose reads are counted, and a watch that delivers its objects at once, or not at all.
+type testEnv struct {
+	t      *testing.T
+	reader *Reader
+	server client.Client
+	watch  client.Client
+	clock  *clocktesting.FakeClock
+	reads  atomic.Int32
+	uids   int
+}
+
+func newTestEnv(t *testing.T) *testEnv {
+	t.Helper()
+	e := &testEnv{t: t, watch: fake.NewClientBuilder().Build(), clock: clocktesting.NewFakeClock(time.Now())}
+	e.server = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			e.reads.Add(1)
+			return c.Get(ctx, key, obj, opts...)
+		},
+	}).Build()
+	e.reader = New(e.server, e.watch, e.clock)
+	return e
+}
+
+// write creates or replaces the Secret, with a UID as of an API server.
+func (e *testEnv) write(value string) *corev1.Secret {
+	e.t.Helper()
+	e.remove(e.server)
+	e.uids++
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pullSecret.Namespace, Name: pullSecret.Name, UID: types.UID(strconv.Itoa(e.uids))},
+		Data:       map[string][]byte{"value": []byte(value)},
+	}
+	if err := e.server.Create(e.t.Context(), s); err != nil {
+		e.t.Fatal(err)
+	}
+	return s
+}
+
+// deliver lets the watch have the Secret, without contents.
+func (e *testEnv) deliver(s *corev1.Secret) {
+	e.t.Helper()
+	e.remove(e.watch)
+	if err := e.watch.Create(e.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID}}); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *testEnv) remove(from client.Client) {
+	e.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pullSecret.Namespace, Name: pullSecret.Name}}
+	if err := client.IgnoreNotFound(from.Delete(e.t.Context(), s)); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// read returns the value, and the number of requests for it.
+func (e *testEnv) read() (value string, requests int32) {
+	e.t.Helper()
+	before, s := e.reads.Load(), &corev1.Secret{}
+	if err := e.reader.Get(e.t.Context(), pullSecret, s); err != nil {
+		e.t.Fatal(err)
+	}
+	return string(s.Data["value"]), e.reads.Load() - before
+}
+
+func (e *testEnv) wantRead(why, value string, requests int32) {
+	e.t.Helper()
+	if got, n := e.read(); got != value || n != requests {
+		e.t.Errorf("%s: got %q by %d requests, want %q by %d", why, got, n, value, requests)
+	}
+}
+
+func TestEachVersionIsReadOnce(t *testing.T) {
+	e := newTestEnv(t)
+	s := e.write("first")
+	e.wantRead("before the watch has it", "first", 1)
+	e.wantRead("before the watch has it, again", "first", 1)
+	e.deliver(s)
+	e.wantRead("first read of a version", "first", 1)
+	e.wantRead("second read", "first", 0)
+	next := e.write("second")
+	e.deliver(next)
+	e.wantRead("a new version", "second", 1)
+	e.wantRead("a new version, again", "second", 0)
+}
+
+func TestAChangeDuringTheReadIsNotLost(t *testing.T) {
+	e := newTestEnv(t)
+	first := e.write("first")
+	e.deliver(first)
+	second := e.write("second") // the watch has not delivered it yet
+	e.wantRead("the server is ahead of the watch", "second", 1)
+	e.deliver(second)
+	e.wantRead("the watch has the version that was read", "second", 0)
+}
+
+func TestADeletedSecretIsNotFound(t *testing.T) {
+	e := newTestEnv(t)
+	e.deliver(e.write("first"))
+	e.read()
+	e.remove(e.server)
+	e.remove(e.watch)
+	if err := e.reader.Get(t.Context(), pullSecret, &corev1.Secret{}); !apierrors.IsNotFound(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestContentsLeaveTheMemory(t *testing.T) {
+	e := newTestEnv(t)
+	e.deliver(e.write("first"))
+	e.read()
+	e.clock.Step(lifetime + time.Second)
+	if n := len(e.reader.memory); n != 0 {
+		t.Errorf("%d versions are in memory", n)
+	}
+	e.wantRead("after their lifetime", "first", 1)
+}
+
+func TestCallersGetCopies(t *testing.T) {
+	e := newTestEnv(t)
+	e.deliver(e.write("first"))
+	for range 2 { // what the server returned, and what was in memory
+		s := &corev1.Secret{}
+		if err := e.reader.Get(t.Context(), pullSecret, s); err != nil {
+			t.Fatal(err)
+		}
+		copy(s.Data["value"], "XXXXX")
+	}
+	e.wantRead("after callers changed theirs", "first", 0)
+}
+
+func TestOtherKindsAndConcurrentReads(t *testing.T) {
+	e := newTestEnv(t)
+	e.deliver(e.write("first"))
+	if err := e.reader.Get(t.Context(), client.ObjectKey{Name: "clusters"}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a Namespace: %v", err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if value, _ := e.read(); value != "first" {
+				t.Errorf("got %q", value)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(e.reader.memory); n != 1 {
+		t.Errorf("%d versions are in memory", n)
+	}
+}

@@ -134,6 +134,11 @@ bench: ## measure time, CPU, memory and AWS calls, and compare them with the goa
 	@go run ./hack/progress -C $(LAB) "compiling the bench" -o ../../bin/bench ./bench
 	@bin/bench
 
+.PHONY: bench-counts
+bench-counts: binaries ## measure the writes and AWS calls of the operators, and fail if there are more than in the committed results (4 minutes)
+	@go run ./hack/progress -C $(LAB) "compiling the bench" -o ../../bin/bench ./bench
+	@bin/bench -counts
+
 .PHONY: aws-trial
 aws-trial: ## create, use and delete one hosted cluster on AWS, and report times and cost (RELEASE_IMAGE, TRIAL_FLAGS): docs/tested.md
 	@go build -ldflags "$(LDFLAGS)" -o bin/hypershift ./cmd/hypershift

@@ -169,8 +169,8 @@ func apiUnderLoadRows(all []apiLatency) []report.Row {
 			report.Info("latency through load balancer and router, 99th percentile", "ms", values(all, apiLatency.p99)...),
 			report.Within("share of the router in it", 5, "%", values(all, apiLatency.routerShare)...).
 				WhatWasTried("nothing yet. HAProxy forwards TLS without decrypting it, and adds one connection to each."),
-			report.Info("tunnel to a node, through load balancer and router", "MiB/s", values(all, func(a apiLatency) float64 { return median(a.Throughput[byBalancer]) })...),
-			report.Info("tunnel to a node, at the API server", "MiB/s", values(all, func(a apiLatency) float64 { return median(a.Throughput[byAPIServer]) })...),
+			report.Info("tunnel to a node, through load balancer and router", "MiB/s", values(all, func(a apiLatency) float64 { return median(a.Throughput[byBalancer]) })...).HigherIsBetter(),
+			report.Info("tunnel to a node, at the API server", "MiB/s", values(all, func(a apiLatency) float64 { return median(a.Throughput[byAPIServer]) })...).HigherIsBetter(),
 		},
 	}
 	if len(all) > 0 {

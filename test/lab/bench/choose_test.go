@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"testing"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/bench/report"
 )
 
 func TestOnlyChoosesWhatWasMeant(t *testing.T) {
@@ -33,19 +35,46 @@ func TestOnlyChoosesWhatWasMeant(t *testing.T) {
 }
 
 func TestTimelineAloneStartsOneControlPlane(t *testing.T) {
-	if got, err := selected("", "", true); err != nil || len(got) != 1 || got[0].name != withTimeline.name {
+	if got, err := selected("", "", true, false); err != nil || len(got) != 1 || got[0].name != withTimeline.name {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := selected("node pools", "results.json", true); err != nil || len(got) != 1 || got[0].name != "node pools" {
+	if got, err := selected("node pools", "results.json", true, false); err != nil || len(got) != 1 || got[0].name != "node pools" {
 		t.Errorf("with -only, got %+v, %v", got, err)
 	}
-	if _, err := selected("", "results.json", true); err == nil {
+	if _, err := selected("", "results.json", true, false); err == nil {
 		t.Error("results without goals would be written")
 	}
-	if got, err := selected("soak", "", false); err != nil || len(got) != 1 || got[0].name != "soak" {
+	if got, err := selected("soak", "", false, false); err != nil || len(got) != 1 || got[0].name != "soak" {
 		t.Errorf("with the name of a section that takes hours, got %+v, %v", got, err)
 	}
-	if got, err := selected("", "results.json", false); err != nil || len(got) != len(sections) {
+	if got, err := selected("", "results.json", false, false); err != nil || len(got) != len(sections) {
 		t.Errorf("without -timeline, got %d sections, %v", len(got), err)
+	}
+}
+
+func TestCountsNeedNoLab(t *testing.T) {
+	chosen, err := selected("", "", false, true)
+	if err != nil || len(chosen) != len(countSections) {
+		t.Fatalf("got %d sections, %v", len(chosen), err)
+	}
+	for _, s := range chosen {
+		if s.on == aLab || !slices.ContainsFunc(s.rows, func(r report.Row) bool {
+			return slices.ContainsFunc(r.Figures, func(f report.Figure) bool { return f.Count })
+		}) {
+			t.Errorf("section %q needs a lab, or has no count", s.name)
+		}
+	}
+	if _, err := selected("one cluster", "", false, true); err == nil {
+		t.Error("-only would be ignored")
+	}
+}
+
+func TestOnlyHigherCountsFail(t *testing.T) {
+	slower := report.Change{After: report.Info("time", "s", 2)}
+	if err := higherCounts([]report.Change{slower}); err != nil {
+		t.Errorf("a time failed: %v", err)
+	}
+	if err := higherCounts([]report.Change{slower, {After: report.Info("writes", "", 2).Counted()}}); err == nil {
+		t.Error("a count did not fail")
 	}
 }

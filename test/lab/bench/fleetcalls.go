@@ -38,11 +38,11 @@ func fleetCallsRows(all []quiet) []report.Row {
 			"for %.0f virtual hours, from one hour later on. They share nothing: the sum is bounded by what one cluster calls, a comparison of everything each 30 to 36 minutes. The "+
 			"random part of this interval spreads the calls", hours),
 		Figures: []report.Figure{
-			report.Info("AWS calls per hour and account", "", values(all, func(q quiet) float64 { return float64(q.total()) / hours })...).WithDetail("%s", perHour(seen.Calls, hours)),
-			report.Info("calls per hour and cluster", "", values(all, func(q quiet) float64 { return float64(q.total()) / hours / callingClusters })...),
+			report.Info("AWS calls per hour and account", "", values(all, func(q quiet) float64 { return float64(q.total()) / hours })...).Counted().WithDetail("%s", perHour(seen.Calls, hours)),
+			report.Info("calls per hour and cluster", "", values(all, func(q quiet) float64 { return float64(q.total()) / hours / callingClusters })...).Counted(),
 			report.Info("in the worst minute", "", values(all, func(q quiet) float64 { return float64(q.WorstMinute) })...),
 			report.Info("in the worst second", "", values(all, func(q quiet) float64 { return float64(q.WorstSecond) })...).WithDetail("there are calls in %d seconds of %.0f", seen.Seconds, callingTime.Seconds()),
-			report.Within("writes", 0, "", values(all, func(q quiet) float64 { return float64(q.Writes) })...),
+			report.Within("writes", 0, "", values(all, func(q quiet) float64 { return float64(q.Writes) })...).Counted(),
 		},
 	}}
 }

@@ -27,6 +27,8 @@ const clusters = 200
 type made struct {
 	Make  cost
 	Touch cost
+	// SecretReads are the requests for single Secrets while everything is made.
+	SecretReads int64
 	// Keys is the CPU time of the signing keys, in seconds.
 	Keys float64
 	// Passes are the reconciles after a touch, for all clusters together.
@@ -65,20 +67,22 @@ func hostedClustersRows(all []made) []report.Row {
 				WhatWasTried("signing keys are P-256. The operator waits for the API server, which shares the cores with it, and for its writes."),
 			report.Within("CPU", 8, "s", pick(func(m made) float64 { return m.Make.CPU })...).Earlier("22 to 26 s, half of it for RSA keys").With(openshiftStub("28 s")).
 				WhatWasTried("signing keys are P-256 instead of RSA, which was half of the time.").WithDetail("%s s of it for 200 signing keys", report.Number(m.Keys)),
-			report.Within("writes each", 30, "", pick(func(m made) float64 { return m.Make.writesFor(clusters) })...).Earlier("36 to 38").With(openshiftStub("57")).
+			report.Within("writes each", 30, "", pick(func(m made) float64 { return m.Make.writesFor(clusters) })...).Counted().Earlier("36 to 38").With(openshiftStub("57")).
 				WhatWasTried("status writes of a start are spaced by two seconds (decision 0065), and there are only objects that differ between clusters (decision 0080).").WithDetail("%s", m.Make.waits(clusters)),
+			report.Info("requests for Secrets each", "", pick(func(m made) float64 { return float64(m.SecretReads) / clusters })...).Counted().
+				WithDetail("each of a cluster's Secrets, once"),
 			report.Within("RSS, peak", 100, "MB", pick(func(m made) float64 { return m.Make.Memory.Peak })...).Earlier("124 to 128 MB").With(openshiftStub("174 to 191 MB")).
 				WhatWasTried("the cache keeps equal parts of objects once, and GOGC is 50. Half of it are pages of the program.").WithDetail("%s", m.Make.Memory.file()),
 			report.Within("anonymous", 60, "MB", pick(func(m made) float64 { return m.Make.Memory.Anonymous })...).With(openshiftStub("98 to 115 MB")).
 				WhatWasTried("the cache keeps equal parts of objects once, and GOGC is 50."),
 			report.Info("heap in use", "MB", pick(func(m made) float64 { return m.Make.Heap })...),
-			report.Info("AWS calls each", "", pick(func(m made) float64 { return float64(total(m.Make.Calls)) / clusters })...).WithDetail("%s", listed(m.Make.Calls)),
+			report.Info("AWS calls each", "", pick(func(m made) float64 { return float64(total(m.Make.Calls)) / clusters })...).Counted().WithDetail("%s", listed(m.Make.Calls)),
 		}, Note: "two node pools each; load of the machine " + loadAverage()},
 		{What: "a HostedCluster touched without a change", Figures: []report.Figure{
 			report.Within("CPU", 3, "ms", pick(func(m made) float64 { return 1000 * m.Touch.CPU / clusters })...).With(openshiftStub("18 ms")).
 				WhatWasTried("nothing is written; a touch causes about three reconciles by all controllers, each of which compares all objects."),
-			report.Within("writes", 0, "", pick(func(m made) float64 { return m.Touch.writesFor(clusters) })...).With(openshiftStub("2")),
-			report.Info("AWS calls", "", pick(func(m made) float64 { return float64(total(m.Touch.Calls)) / clusters })...),
+			report.Within("writes", 0, "", pick(func(m made) float64 { return m.Touch.writesFor(clusters) })...).Counted().With(openshiftStub("2")),
+			report.Info("AWS calls", "", pick(func(m made) float64 { return float64(total(m.Touch.Calls)) / clusters })...).Counted(),
 			report.Info("passes of all controllers", "", pick(func(m made) float64 { return m.Passes / clusters })...),
 		}, Note: "mean of 200 clusters that get an annotation"},
 	}
@@ -107,7 +111,8 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 	aws.SetLatency(latency)
 
 	began, before := time.Now(), cpu()
-	w, k := &writes{}, &keys{}
+	w, k, reads := &writes{}, &keys{}, &secretReads{}
+	reads.count(cfg)
 	ho, err := hypershiftOperator(ctx, cfg, aws, w, func(_ *operator.Options, d *operator.Dependencies) { d.GenerateKey = k.generate })
 	if err != nil {
 		return err
@@ -125,7 +130,7 @@ func hostedClustersTask(ctx context.Context, t *taskRun) error {
 	if err := m.Make.spent(began, before); err != nil {
 		return err
 	}
-	m.Make.Written = w.soFar()
+	m.Make.Written, m.SecretReads = w.soFar(), reads.Load()
 	m.Make.Seconds, m.Make.Calls = m.Make.Written.Last.Sub(began).Seconds(), fakeaws.Count(aws.calls())
 
 	m.Keys = k.cpu.Seconds()

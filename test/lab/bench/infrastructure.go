@@ -51,8 +51,8 @@ func infrastructureRows(all []infrastructureTime) []report.Row {
 		report.Within("time, as a multiple of the longest chain of dependencies", 1.3, "",
 			pick(func(i infrastructureTime) float64 { return i.Seconds / (i.Chain * callTime.Seconds()) })...).WithDetail("%.0f calls, %.1f s", chain, chain*callTime.Seconds()),
 		report.Info("time", "s", pick(func(i infrastructureTime) float64 { return i.Seconds })...).With(openshiftCalls(fmt.Sprintf("%.1f s", serial))),
-		report.Info("AWS calls", "", pick(func(i infrastructureTime) float64 { return i.Calls })...),
-		report.Within("writing calls of a second run", 0, "", pick(func(i infrastructureTime) float64 { return i.Again })...),
+		report.Info("AWS calls", "", pick(func(i infrastructureTime) float64 { return i.Calls })...).Counted(),
+		report.Within("writing calls of a second run", 0, "", pick(func(i infrastructureTime) float64 { return i.Again })...).Counted(),
 	}, Note: "AWS is the emulator, which handles one call after the other; it creates NAT gateways at once"}}
 }
 

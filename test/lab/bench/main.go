@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -69,6 +70,9 @@ var sections = []section{
 	{"under fire", aLab, onLabOf(4, underFire), fireRows(nil), strings.Replace(inALab, "three machines", "four machines in three zones", 1)},
 }
 
+// countSections are sections whose counts show within minutes, and without a lab, that a change makes more calls or writes.
+var countSections = []string{"one cluster", "at rest", "AWS infrastructure", "200 HostedClusters"}
+
 // named are sections that run only if -only has their name, because they take long.
 var named = []section{
 	{"soak", anAPIServer, soak, soakRows(nil), onAPIServer + " Each call of AWS takes 60 ms. `bin/bench -only soak` runs for two hours, or for `-duration`."},
@@ -121,6 +125,7 @@ func main() {
 	cpuprofile := flag.String("cpuprofile", "", "leave a CPU profile of each measured process in this directory")
 	memprofile := flag.String("memprofile", "", "leave a heap profile of each process whose memory is measured in this directory")
 	file := flag.String("json", "", "add the results to this file; those of the same sections are replaced")
+	counts := flag.Bool("counts", false, "measure only "+strings.Join(countSections, ", ")+", and fail if a count, of calls or writes, is higher than in "+committed)
 	page := flag.Bool("page", false, "write docs/benchmarks.md from "+committed+", and do nothing else")
 	flag.Parse()
 	if *page {
@@ -129,7 +134,23 @@ func main() {
 	if err := errors.Join(os.Setenv(cpuProfiles, *cpuprofile), os.Setenv(heapProfiles, *memprofile)); err != nil {
 		exit(err)
 	}
-	exit(run(ctx, *only, *file, *markdown))
+	chosen, err := selected(*only, *file, *timelines, *counts)
+	if err != nil {
+		exit(err)
+	}
+	worse, err := run(ctx, chosen, *file, *markdown)
+	if err == nil && *counts {
+		err = higherCounts(worse)
+	}
+	exit(err)
+}
+
+// higherCounts is an error if a count is higher than in the committed results. Times depend on the machine.
+func higherCounts(worse []report.Change) error {
+	if slices.ContainsFunc(worse, func(c report.Change) bool { return c.After.Count }) {
+		return errors.New("the counts above are higher than in " + committed + ": find out why, or commit the new results with the reason")
+	}
+	return nil
 }
 
 func exit(err error) {
@@ -169,7 +190,21 @@ func choose(all []section, only string) ([]section, error) {
 }
 
 // selected returns the sections for these flags. -timeline alone selects a section without goals.
-func selected(only, file string, timeline bool) ([]section, error) {
+func selected(only, file string, timeline, counts bool) ([]section, error) {
+	if counts {
+		if only != "" || timeline {
+			return nil, errors.New("-counts chooses the sections itself: leave out -only and -timeline")
+		}
+		var chosen []section
+		for _, name := range countSections {
+			one, err := choose(sections, name)
+			if err != nil {
+				return nil, err
+			}
+			chosen = append(chosen, one...)
+		}
+		return chosen, nil
+	}
 	if only != "" {
 		return choose(append(slices.Clone(sections), named...), only)
 	}
@@ -182,35 +217,42 @@ func selected(only, file string, timeline bool) ([]section, error) {
 	return []section{withTimeline}, nil
 }
 
-// run measures one section after the other, because they share the machine.
-func run(ctx context.Context, only, file string, markdown bool) error {
-	chosen, err := selected(only, file, *timelines)
+// run measures one section after the other, because they share the machine. It prints their rows, and returns the figures that are worse
+// than in the committed results.
+func run(ctx context.Context, chosen []section, file string, markdown bool) ([]report.Change, error) {
+	before, err := committedResults()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if slices.ContainsFunc(chosen, func(s section) bool { return s.on == aLab }) {
 		// Before anything else is measured.
 		if err := lab.MustNotBeUp(lab.Options{}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := fixture.Prepare(ctx, os.Stderr); err != nil {
-		return err
+		return nil, err
 	}
 	var rows []report.Row
-	var failed []string
+	var failed, others []string
+	var worse []report.Change
 	for _, s := range chosen {
 		began := time.Now()
 		measurement, err := s.begin(ctx)
 		if err != nil {
-			return err
+			return worse, err
 		}
 		got, err := s.run(ctx)
+		measurement.Rows = got
 		if len(got) > 0 && file != "" { // with an error, these are the rows that could be measured
-			measurement.Rows = got
 			if err := keep(file, measurement); err != nil {
-				return err
+				return worse, err
 			}
+		}
+		more, comparable := before.Compare(measurement)
+		worse = append(worse, more...)
+		if !comparable {
+			others = append(others, s.name)
 		}
 		if err != nil {
 			failed = append(failed, fmt.Sprintf("%s: %v", s.name, err))
@@ -224,8 +266,22 @@ func run(ctx context.Context, only, file string, markdown bool) error {
 		print = report.PrintMarkdown
 	}
 	print(os.Stdout, rows)
+	printComparison(os.Stdout, worse, others)
 	if failed != nil {
-		return fmt.Errorf("could not be measured:\n%s", strings.Join(failed, "\n"))
+		return worse, fmt.Errorf("could not be measured:\n%s", strings.Join(failed, "\n"))
 	}
-	return nil
+	return worse, nil
+}
+
+// printComparison prints what is worse than in the committed results. others are the sections of which only counts could be compared.
+func printComparison(w io.Writer, worse []report.Change, others []string) {
+	if fmt.Fprintln(w); len(worse) == 0 {
+		fmt.Fprintln(w, "Nothing is worse than in "+committed+" by more than noise.")
+	} else {
+		fmt.Fprintln(w, "Worse than in "+committed+" by more than noise:")
+		report.PrintChanges(w, worse)
+	}
+	if others != nil {
+		fmt.Fprintf(w, "Only counts were compared, because the committed results are of another machine, or there are none: %s.\n", strings.Join(others, ", "))
+	}
 }

@@ -80,34 +80,34 @@ func oneClusterRows(all []life) []report.Row {
 	refused := pick(func(l life) float64 { return float64(l.Fresh.Refused + l.Restart.Refused + l.Warm.Refused) })
 	return []report.Row{
 		{What: "one AWSEndpointService created → both conditions True, endpoint available after 0.5 s", Figures: []report.Figure{
-			report.Within("AWS calls, warm process", 12, "", pick(func(l life) float64 { return l.Warm.calls() })...).With(openshift("23 to 27")).WithDetail("%s", listed(last.Warm.Calls)),
-			report.Within("AWS calls, first process of a cluster, besides the attempts", 15, "", pick(func(l life) float64 { return l.Fresh.calls() })...).With(openshift("29")).WithDetail("%s", listed(last.Fresh.Calls)),
-			report.Within("attempts to assume its roles as a service account, expected to be rejected", roles, "", pick(func(l life) float64 { return float64(l.Fresh.Attempts) })...).WithDetail("one for each role, twice a day: AWSRolesIsolated"),
-			report.Within("AWS calls, the next process, without changes", 9, "", pick(func(l life) float64 { return l.Restart.calls() })...).WithDetail("%s", listed(last.Restart.Calls)),
-			report.Within("attempts by the next process", 0, "", pick(func(l life) float64 { return float64(l.Restart.Attempts + l.Warm.Attempts) })...),
-			report.Within("rejected calls, except for the attempts", 0, "", refused...),
+			report.Within("AWS calls, warm process", 12, "", pick(func(l life) float64 { return l.Warm.calls() })...).Counted().With(openshift("23 to 27")).WithDetail("%s", listed(last.Warm.Calls)),
+			report.Within("AWS calls, first process of a cluster, besides the attempts", 15, "", pick(func(l life) float64 { return l.Fresh.calls() })...).Counted().With(openshift("29")).WithDetail("%s", listed(last.Fresh.Calls)),
+			report.Within("attempts to assume its roles as a service account, expected to be rejected", roles, "", pick(func(l life) float64 { return float64(l.Fresh.Attempts) })...).Counted().WithDetail("one for each role, twice a day: AWSRolesIsolated"),
+			report.Within("AWS calls, the next process, without changes", 9, "", pick(func(l life) float64 { return l.Restart.calls() })...).Counted().WithDetail("%s", listed(last.Restart.Calls)),
+			report.Within("attempts by the next process", 0, "", pick(func(l life) float64 { return float64(l.Restart.Attempts + l.Warm.Attempts) })...).Counted(),
+			report.Within("rejected calls, except for the attempts", 0, "", refused...).Counted(),
 			report.Info("time, warm process", "s", pick(func(l life) float64 { return l.Warm.Seconds })...),
 			report.Info("time, fresh process", "s", pick(func(l life) float64 { return l.Fresh.Seconds })...),
 		}},
 		{What: "the same, with the truth", Figures: []report.Figure{
-			report.Within("True although the state of AWS differs", 0, "", pick(func(l life) float64 { return float64(len(l.Lies)) })...).With(openshift("True while the endpoint is pending")).WithDetail("of %d writes of True%s", last.Checked, strings.Join(append([]string{""}, last.Lies...), "; ")),
+			report.Within("True although the state of AWS differs", 0, "", pick(func(l life) float64 { return float64(len(l.Lies)) })...).Counted().With(openshift("True while the endpoint is pending")).WithDetail("of %d writes of True%s", last.Checked, strings.Join(append([]string{""}, last.Lies...), "; ")),
 		}},
 		{What: "add a subnet, 2 services", Figures: []report.Figure{
-			report.Within("AWS calls", 6, "", pick(func(l life) float64 { return l.AddSubnet.calls() })...).With(openshift("21")).WithDetail("%s", listed(last.AddSubnet.Calls)),
+			report.Within("AWS calls", 6, "", pick(func(l life) float64 { return l.AddSubnet.calls() })...).Counted().With(openshift("21")).WithDetail("%s", listed(last.AddSubnet.Calls)),
 			report.Info("time", "s", pick(func(l life) float64 { return l.AddSubnet.Seconds })...),
 		}},
 		{What: "delete one, endpoint gone after 0.5 s", Figures: []report.Figure{
 			report.Within("time", 1, "s", pick(func(l life) float64 { return l.DeleteOne.Seconds })...).With(openshift("3.2 s")).WithDetail("%s", strings.Join(last.DeleteOne.Timeline, ", ")).
 				WhatWasTried("all that does not need the end of the endpoint is done at once or after it, within 0.2 s. The operator lists endpoints after 0.3 s, and then each time after twice as long, up to 4.7 s: " +
 					"here the second list finds the endpoint gone, 0.4 s late. More lists would find nothing in the minute that AWS usually takes."),
-			report.Within("AWS calls", 9, "", pick(func(l life) float64 { return l.DeleteOne.calls() })...).With(openshift("23")).WithDetail("%s", listed(last.DeleteOne.Calls)),
+			report.Within("AWS calls", 9, "", pick(func(l life) float64 { return l.DeleteOne.calls() })...).Counted().With(openshift("23")).WithDetail("%s", listed(last.DeleteOne.Calls)),
 		}},
 		{What: "delete two, endpoints gone after 60 s", Figures: []report.Figure{
 			report.Within("time", 63, "s", values(whole, func(l life) float64 { return l.DeleteTwo.Seconds })...).With(openshift("69.5 s")),
-			report.Within("AWS calls", 30, "", values(whole, func(l life) float64 { return l.DeleteTwo.calls() })...).With(openshift("60")).WithDetail("%s", listed(last.DeleteTwo.Calls)),
+			report.Within("AWS calls", 30, "", values(whole, func(l life) float64 { return l.DeleteTwo.calls() })...).Counted().With(openshift("60")).WithDetail("%s", listed(last.DeleteTwo.Calls)),
 		}},
 		{What: "left behind in AWS after that", Figures: []report.Figure{
-			report.Within("resources", 0, "", pick(func(l life) float64 { return float64(len(l.LeftBehind)) })...).WithDetail("%s", strings.Join(last.LeftBehind, "; ")).With(openshift("2 security groups, 2 records")),
+			report.Within("resources", 0, "", pick(func(l life) float64 { return float64(len(l.LeftBehind)) })...).Counted().WithDetail("%s", strings.Join(last.LeftBehind, "; ")).With(openshift("2 security groups, 2 records")),
 		}},
 	}
 }

@@ -73,16 +73,16 @@ func atRestRows(ones, manys []quiet) []report.Row {
 	hours, cycleHours := day.Hours(), cycle.Hours()
 	return []report.Row{
 		{What: "AWS calls per hour at rest, private cluster with 2 services", Figures: []report.Figure{
-			report.Within("calls per hour", 12, "", values(ones, func(q quiet) float64 { return float64(q.total()) / hours })...).With(openshift("192, all at once")).WithDetail("%s", perHour(one.Calls, hours)),
+			report.Within("calls per hour", 12, "", values(ones, func(q quiet) float64 { return float64(q.total()) / hours })...).Counted().With(openshift("192, all at once")).WithDetail("%s", perHour(one.Calls, hours)),
 			report.Info("in the worst hour", "", values(ones, func(q quiet) float64 { return float64(q.WorstHour) })...),
-			report.Within("writes", 0, "", values(ones, func(q quiet) float64 { return float64(q.Writes) })...).With(openshift("24 of Route 53")),
+			report.Within("writes", 0, "", values(ones, func(q quiet) float64 { return float64(q.Writes) })...).Counted().With(openshift("24 of Route 53")),
 			report.Info("in the worst second", "", values(ones, func(q quiet) float64 { return float64(q.WorstSecond) })...).WithDetail("the calls of a day are in %d different seconds", one.Seconds),
 		}, Note: fmt.Sprintf("%.0f virtual hours, both operators, the hypershift-operator with this cluster alone; the credentials of the CPO included", hours)},
 		{What: "hypershift-operator alone at 1,000 services", Figures: []report.Figure{
-			report.Within("AWS calls per service and hour", 0.1, "", values(manys, func(q quiet) float64 { return float64(q.total()) / cycleHours / servicesAtRest })...).With(openshiftStub("24")).WithDetail("%s", perHour(many.Calls, cycleHours)),
+			report.Within("AWS calls per service and hour", 0.1, "", values(manys, func(q quiet) float64 { return float64(q.total()) / cycleHours / servicesAtRest })...).Counted().With(openshiftStub("24")).WithDetail("%s", perHour(many.Calls, cycleHours)),
 			report.Within("peak, calls in the worst second", 5, "", values(manys, func(q quiet) float64 { return float64(q.WorstSecond) })...).With(openshiftStub("43")),
 			report.Info("calls in the worst minute", "", values(manys, func(q quiet) float64 { return float64(q.WorstMinute) })...),
-			report.Within("writes", 0, "", values(manys, func(q quiet) float64 { return float64(q.Writes) })...),
+			report.Within("writes", 0, "", values(manys, func(q quiet) float64 { return float64(q.Writes) })...).Counted(),
 		}, Note: fmt.Sprintf("%.0f virtual hours, in which the permissions of each service are checked once", cycleHours)},
 	}
 }

@@ -94,12 +94,12 @@ func restartRows(costs []cost, rests []fleetAtRest) []report.Row {
 				WhatWasTried("the cache keeps equal parts of objects once, and GOGC is 50.").WithDetail("%s", last.Memory.file()),
 			report.Info("anonymous", "MB", values(costs, func(c cost) float64 { return c.Memory.Anonymous })...),
 			report.Info("heap in use", "MB", values(costs, func(c cost) float64 { return c.Heap })...),
-			report.Within("writes", 0, "", values(costs, func(c cost) float64 { return float64(c.Written.N) })...),
-			report.Info("AWS calls each", "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / fleetClusters })...).WithDetail("%s", listed(last.Calls)),
+			report.Within("writes", 0, "", values(costs, func(c cost) float64 { return float64(c.Written.N) })...).Counted(),
+			report.Info("AWS calls each", "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / fleetClusters })...).Counted().WithDetail("%s", listed(last.Calls)),
 		}, Note: fmt.Sprintf("%d cores, shared with the API server; 60 ms per AWS call; load of the machine %s", runtime.NumCPU(), loadAverage())},
 		{What: "1,000 HostedClusters and 2,000 NodePools at rest", Figures: []report.Figure{
 			report.Within("share of a core", 1, "%", values(rests, func(r fleetAtRest) float64 { return 100 * r.share() })...).WithDetail("%s %% without a pass, %s ms per pass, %s passes per hour", report.Number(100*rest.Idle), report.Number(1000*rest.PerPass), report.Number(rest.passesPerHour())),
-			report.Within("writes", 0, "", values(rests, func(r fleetAtRest) float64 { return float64(r.Written.N) })...).WithDetail("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", report.Number((2 * restSpan).Minutes()), report.Number(restSpan.Minutes()), restFaster, report.Number(rest.Passes)),
+			report.Within("writes", 0, "", values(rests, func(r fleetAtRest) float64 { return float64(r.Written.N) })...).Counted().WithDetail("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", report.Number((2 * restSpan).Minutes()), report.Number(restSpan.Minutes()), restFaster, report.Number(rest.Passes)),
 			report.Info("CPU of a scrape", "ms", values(rests, func(r fleetAtRest) float64 { return 1000 * r.Scrape })...).WithDetail("%s samples", report.Number(rest.Samples)),
 		}, Note: "share: scaled to the resync of production"},
 	}

@@ -92,6 +92,15 @@ func processor() string {
 	return runtime.GOARCH
 }
 
+// committedResults are the results of the checkout that this program was built from.
+func committedResults() (*report.Results, error) {
+	root, err := pinned.Root()
+	if err != nil {
+		return nil, err
+	}
+	return report.Read(filepath.Join(root, committed))
+}
+
 // benchmarksPage is docs/benchmarks.md, from the committed results.
 func benchmarksPage(root string) (string, error) {
 	results, err := report.Read(filepath.Join(root, committed))

@@ -247,7 +247,7 @@ func soakRows(all []soakResult) []report.Row {
 			rest("watches of the API server", "", func(s soakSample) float64 { return s.Watches }),
 			rest("metrics about clusters and pools", "", func(s soakSample) float64 { return s.Series }),
 			growth("AWS calls for each cluster", "", soakResult.callsOf),
-			report.Within("leftovers", 0, "", values(all, func(r soakResult) float64 { return float64(len(r.Left)) })...).
+			report.Within("leftovers", 0, "", values(all, func(r soakResult) float64 { return float64(len(r.Left)) })...).Counted().
 				WithDetail("%s", strings.Join(left[:min(len(left), 20)], "; ")).WhatWasTried("nothing yet."),
 		},
 	}}

@@ -74,9 +74,9 @@ func thousandRows(costs []cost, plain []float64, fake cost, shares []restShare) 
 				WhatWasTried("most of it are pages of the program, which here has both operators, the command line and the fake in it; anonymous memory is within its goal."),
 			report.Within("anonymous", 60, "MB", values(costs, func(c cost) float64 { return c.Memory.Anonymous })...).Earlier("41 MB").With(openshiftStub("96 MB")).WithDetail("%s MB of it by the fake", report.Number(fake.Memory.Anonymous)),
 			report.Info("heap in use", "MB", values(costs, func(c cost) float64 { return c.Heap })...).WithDetail("%s MB of it by the fake", report.Number(fake.Heap)),
-			report.Within("AWS calls per service", 4, "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).Earlier("2").With(openshiftStub("7.9")).WithDetail("%s", listed(last.Calls)),
-			report.Within("rejected creates", 0, "", values(costs, func(c cost) float64 { return float64(c.Refused) })...).With(openshiftStub("36 %")),
-			report.Info("writes per service", "", values(costs, func(c cost) float64 { return c.writesFor(servicesAtRest) })...).WithDetail("%s", last.waits(servicesAtRest)),
+			report.Within("AWS calls per service", 4, "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / servicesAtRest })...).Counted().Earlier("2").With(openshiftStub("7.9")).WithDetail("%s", listed(last.Calls)),
+			report.Within("rejected creates", 0, "", values(costs, func(c cost) float64 { return float64(c.Refused) })...).Counted().With(openshiftStub("36 %")),
+			report.Info("writes per service", "", values(costs, func(c cost) float64 { return c.writesFor(servicesAtRest) })...).Counted().WithDetail("%s", last.waits(servicesAtRest)),
 		}, Note: "500 clusters with two services each; CPU with signatures, without TLS to AWS and its XML; load of the machine " + loadAverage()},
 		{What: "hypershift-operator alone at 1,000 services, CPU", Figures: []report.Figure{
 			report.Within("share of a core", 0.3, "%", values(shares, func(s restShare) float64 { return 100 * s.total() })...).Earlier("0.08 %").With(openshiftStub("3.9 %")).WithDetail("%s %% without a pass, %s ms per pass", report.Number(100*share.Idle), report.Number(1000*share.PerPass)),

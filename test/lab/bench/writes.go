@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
+	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -104,6 +107,25 @@ func (w *writes) newClient(cfg *rest.Config, opts client.Options) (client.Client
 		},
 	}), nil
 }
+
+// secretReads counts the requests for one Secret each, by all clients of a configuration.
+type secretReads struct{ atomic.Int64 }
+
+// count adds the counter to the configuration.
+func (r *secretReads) count(cfg *rest.Config) {
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			if parent, name := path.Split(req.URL.Path); req.Method == http.MethodGet && name != "" && path.Base(parent) == "secrets" {
+				r.Add(1)
+			}
+			return next.RoundTrip(req)
+		})
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // kindOf is the kind of an object, empty if the scheme does not know it.
 func kindOf(obj client.Object, c client.Client) string {

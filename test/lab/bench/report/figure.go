@@ -22,6 +22,10 @@ type Figure struct {
 	Unit    string
 	// Goal is the maximum; nil for a figure that only explains others.
 	Goal *float64
+	// Count is true for a number that does not depend on the speed of the machine: calls, writes, leftovers.
+	Count bool
+	// Rate is true if higher is better.
+	Rate bool
 	// Detail describes the parts of the figure.
 	Detail string
 	// Others are the same quantity of other projects.
@@ -47,6 +51,18 @@ func Within(name string, goal float64, unit string, samples ...float64) Figure {
 // Info is a figure without a goal.
 func Info(name, unit string, samples ...float64) Figure {
 	return Figure{Name: name, Samples: samples, Unit: unit}
+}
+
+// Counted marks a count.
+func (f Figure) Counted() Figure {
+	f.Count = true
+	return f
+}
+
+// HigherIsBetter marks a rate.
+func (f Figure) HigherIsBetter() Figure {
+	f.Rate = true
+	return f
 }
 
 // WithDetail describes the parts of a figure that was measured.

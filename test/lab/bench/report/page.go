@@ -165,6 +165,7 @@ compares them with goals and with other projects:
 
 ` + "```bash" + `
 make bench
+make bench-counts                      # only writes and AWS calls; fails if there are more than in the committed results
 bin/bench -only "at rest" -json FILE   # one section, into a file
 ` + "```" + `
 
@@ -172,5 +173,6 @@ Absolute times depend on the machine, and on other load: compare only figures of
 median. AWS is emulated everywhere: see [What has been run where](tested.md).
 
 [results.json](../test/lab/bench/results/results.json) has, for each section, the machine, its load, all samples, the parts of figures,
-notes, and the efforts for each missed goal. ` + "`make bench`" + ` prints them.
+notes, and the efforts for each missed goal. ` + "`make bench`" + ` prints them, and at the end the figures that are worse than these results by
+more than noise.
 `

@@ -61,6 +61,7 @@ func Parse(name string, args, environ []string) (Options, error) {
 		o.ReleasePolicy.Keys, err = signature.ParseKeys([]byte(text))
 		return err
 	})
+	fs.BoolVar(&o.LeaveStoppedNodes, "leave-stopped-nodes", true, "take a node of the management cluster out of service while its instance is stopped, so that the control planes on it start on other nodes at once")
 	fs.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "have the control-plane-operators check that API servers answer by the load balancers that users and nodes take; false where the management cluster reaches no load balancer")
 	o.LoadBalancers.Bind(fs)
 	fs.Func("management-api-endpoints", "public addresses of the API server of the management cluster, address or address:port, comma-separated; pods of control planes reach them only if they work with the management cluster", func(text string) (err error) {

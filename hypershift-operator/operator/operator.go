@@ -43,6 +43,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/hostedcluster"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/stoppednodes"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/isolation"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/accessapi"
@@ -144,7 +145,7 @@ func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
 
 // AddControllers adds those that the options ask for.
 func (o *Operator) AddControllers(ctx context.Context) error {
-	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps(), o.addEtcdBackups(), o.addBreakGlass()); err != nil {
+	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps(), o.addEtcdBackups(), o.addBreakGlass(), o.addStoppedNodes()); err != nil {
 		return err
 	}
 	if o.options.MetricsAddr != noServer {
@@ -207,6 +208,7 @@ func cacheOptions() cache.Options {
 			&corev1.Service{}:             managementService,
 			&clusterv1.Cluster{}:          owned,
 			&infrav1.AWSCluster{}:         owned,
+			&corev1.Node{}:                {Transform: stoppednodes.Trim},
 			// Those of the whole management cluster: an API server selects one signer, not a domain.
 			&certificatesv1.CertificateSigningRequest{}: {Transform: func(obj any) (any, error) {
 				obj, err := breakglass.Trim(obj)
@@ -351,6 +353,18 @@ func (o *Operator) addBreakGlass() error {
 	opts := breakglass.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}}
 	if err := breakglass.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up CertificateSigningRequests: %w", err)
+	}
+	return nil
+}
+
+// addStoppedNodes adds the controller that lets control planes leave stopped machines.
+func (o *Operator) addStoppedNodes() error {
+	if !o.options.LeaveStoppedNodes {
+		return nil
+	}
+	opts := stoppednodes.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}}
+	if err := stoppednodes.Setup(o, opts); err != nil {
+		return fmt.Errorf("setting up Nodes: %w", err)
 	}
 	return nil
 }

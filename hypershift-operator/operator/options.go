@@ -52,6 +52,9 @@ type Options struct {
 	// of control planes.
 	Egress []corev1.EnvVar
 
+	// LeaveStoppedNodes takes stopped machines of the management cluster out of service, so that control planes start on others.
+	LeaveStoppedNodes bool
+
 	// CheckLoadBalancers lets the control-plane-operators check API servers through their load balancers.
 	CheckLoadBalancers bool
 	// LoadBalancers configures the Services of type LoadBalancer of control planes.

@@ -21,7 +21,7 @@ import (
 )
 
 const usage = `usage: lab up [--machines N] [--zones N] [--memory MiB] [--cloud=false] [--instant-volumes] [--idle-timeout 350s] | down | status | kubeconfig [--second] [NAMESPACE NAME]
-       lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | kill NAME | remove NAME | clock NAME 10m
+       lab machine add NAME [--zone ZONE] [--memory MiB] [--type TYPE] [--instance-id ID] [--join KUBECONFIG] | stop NAME | start NAME | force-stop NAME | kill NAME | remove NAME | clock NAME 10m
        every command takes --dir, the directory of the lab`
 
 // commands are for users; the commands that the lab runs itself are in inside.go.
@@ -192,6 +192,8 @@ func machineCommand(ctx context.Context, a *arguments) error {
 		return lab.StartMachine(ctx, m.Name)
 	case "stop":
 		return lab.StopMachine(ctx, m.Name)
+	case "force-stop":
+		return lab.ForceStopMachine(ctx, m.Name)
 	case "kill":
 		return lab.KillMachine(ctx, m.Name)
 	case "clock":

@@ -166,7 +166,7 @@ def _activate(_: Any, self: FakeLoadBalancer) -> None:
 class _InstanceState(InstanceState):
     """An instance's state; moto writes name and code in place, so both are properties."""
 
-    _between = {"terminated": "shutting-down"}  # stop and start are instant: nobody here waits for them
+    _between = {"terminated": "shutting-down", "stopped": "stopping"}
     _codes = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
 
     def __init__(self) -> None:
@@ -178,7 +178,10 @@ class _InstanceState(InstanceState):
 
     @name.setter
     def name(self, value: str) -> None:
-        self._now, self._next, self._timer = self._between.get(value, value), value, Timer("instance.delete")
+        if value != "running":
+            self._now, self._next, self._timer = self._between.get(value, value), value, Timer("instance.delete")
+        elif self.name != "running":  # a reboot changes nothing
+            self._now, self._next, self._timer = "pending", "running", Timer("instance.create")
 
     @property
     def code(self) -> int:

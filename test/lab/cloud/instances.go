@@ -46,3 +46,22 @@ func (c *Cloud) TerminateInstance(ctx context.Context, id string) error {
 	c.workers.release(id)
 	return nil
 }
+
+// StopInstance stops the instance of a machine that is off, and StartInstance starts it again. EC2 stops an instance whose operating system
+// shuts down: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Stop_Start.html
+func (c *Cloud) StopInstance(ctx context.Context, id string) error {
+	_, err := ec2.NewFromConfig(c.AWS.Config(c.Management.Account)).StopInstances(ctx, &ec2.StopInstancesInput{InstanceIds: []string{id}})
+	if err != nil {
+		return fmt.Errorf("stopping instance %s: %w", id, err)
+	}
+	return nil
+}
+
+// StartInstance starts an instance that was stopped.
+func (c *Cloud) StartInstance(ctx context.Context, id string) error {
+	_, err := ec2.NewFromConfig(c.AWS.Config(c.Management.Account)).StartInstances(ctx, &ec2.StartInstancesInput{InstanceIds: []string{id}})
+	if err != nil {
+		return fmt.Errorf("starting instance %s: %w", id, err)
+	}
+	return nil
+}

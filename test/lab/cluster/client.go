@@ -126,12 +126,17 @@ func (l *Lab) StartMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/start", nil, nil)
 }
 
-// StopMachine shuts a machine down gracefully; its disk stays.
+// StopMachine shuts a machine down gracefully; its disk stays. EC2 reports its instance as stopped.
 func (l *Lab) StopMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/stop", nil, nil)
 }
 
-// KillMachine cuts the power of a machine; its disk stays.
+// ForceStopMachine cuts the power of a machine; its disk stays. EC2 reports its instance as stopped, as after StopInstances with Force.
+func (l *Lab) ForceStopMachine(ctx context.Context, name string) error {
+	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/force-stop", nil, nil)
+}
+
+// KillMachine cuts the power of a machine; its disk stays. EC2 reports its instance as running, as long as it does not notice that a host fails.
 func (l *Lab) KillMachine(ctx context.Context, name string) error {
 	return l.ask(ctx, http.MethodPost, "/machines/"+name+"/kill", nil, nil)
 }

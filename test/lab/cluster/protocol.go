@@ -14,8 +14,9 @@ import (
 //	GET    /status                   Status
 //	POST   /machines                 MachineOptions: adds a machine and turns it on
 //	POST   /machines/NAME/start      turns it on
-//	POST   /machines/NAME/stop       turns it off, in order
-//	POST   /machines/NAME/kill       cuts its power
+//	POST   /machines/NAME/stop       turns it off, in order; its instance is stopped
+//	POST   /machines/NAME/force-stop cuts its power; its instance is stopped
+//	POST   /machines/NAME/kill       cuts its power; its instance counts as running
 //	POST   /machines/NAME/clock      makes its clock wrong by a duration, ?by=10m, or right again
 //	DELETE /machines/NAME            removes it, with its disk
 //	POST   /second                   starts the control plane of the second management cluster, unless it runs: Second

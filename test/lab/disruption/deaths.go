@@ -99,7 +99,16 @@ func (d *Disruptor) killMachine(ctx context.Context, key client.ObjectKey) (stri
 	if err != nil {
 		return "", err
 	}
-	return d.cutPower(ctx, key, []string{pods[0].Spec.NodeName})
+	return d.turnOff(ctx, key, []string{pods[0].Spec.NodeName}, d.Machines.KillMachine)
+}
+
+// stopMachine stops the instance of the machine of an API server, so that the cloud provider knows that it is off.
+func (d *Disruptor) stopMachine(ctx context.Context, key client.ObjectKey) (string, error) {
+	pods, err := d.pods(ctx, key, names.KubeAPIServer)
+	if err != nil {
+		return "", err
+	}
+	return d.turnOff(ctx, key, []string{pods[0].Spec.NodeName}, d.Machines.ForceStopMachine)
 }
 
 // killZone cuts the power of all machines in the zone of an API server: of the zone with most machines, if there are several.
@@ -122,12 +131,12 @@ func (d *Disruptor) killZone(ctx context.Context, key client.ObjectKey) (string,
 	if len(machines) == 0 || len(machines) == len(status.Machines) {
 		return "", fmt.Errorf("zone %q of %s has %d of %d machines", name, key, len(machines), len(status.Machines))
 	}
-	text, err := d.cutPower(ctx, key, machines)
+	text, err := d.turnOff(ctx, key, machines, d.Machines.KillMachine)
 	return name + ": " + text, err
 }
 
-// cutPower turns machines off for some time, and waits until their nodes and the control plane have recovered.
-func (d *Disruptor) cutPower(ctx context.Context, key client.ObjectKey, machines []string) (text string, err error) {
+// turnOff turns machines off for some time, and waits until their nodes and the control plane have recovered.
+func (d *Disruptor) turnOff(ctx context.Context, key client.ObjectKey, machines []string, end func(ctx context.Context, name string) error) (text string, err error) {
 	apps, err := d.appsOn(ctx, key, machines)
 	if err != nil {
 		return "", err
@@ -148,8 +157,8 @@ func (d *Disruptor) cutPower(ctx context.Context, key client.ObjectKey, machines
 	}()
 	began := time.Now()
 	for _, name := range machines {
-		if err := d.Machines.KillMachine(ctx, name); err != nil {
-			return "", fmt.Errorf("killing machine %s: %w", name, err)
+		if err := end(ctx, name); err != nil {
+			return "", fmt.Errorf("turning machine %s off: %w", name, err)
 		}
 	}
 	err = WaitFor(ctx, "the nodes are lost", func(ctx context.Context) error {

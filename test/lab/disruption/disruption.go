@@ -48,6 +48,7 @@ type Disruptor struct {
 type Machines interface {
 	Status(ctx context.Context) (*cluster.Status, error)
 	KillMachine(ctx context.Context, name string) error
+	ForceStopMachine(ctx context.Context, name string) error
 	StartMachine(ctx context.Context, name string) error
 	WaitForNode(ctx context.Context, name string) error
 }
@@ -67,6 +68,7 @@ var (
 	EtcdDrain           = Event{"drain of an etcd member", (*Disruptor).drainEtcd}
 	RouterDeath         = Event{"death of a router", (*Disruptor).killRouters}
 	MachineDeath        = Event{"death of a management machine", (*Disruptor).killMachine}
+	MachineStop         = Event{"stop of a management machine", (*Disruptor).stopMachine}
 	ZoneDeath           = Event{"death of a zone", (*Disruptor).killZone}
 	CertificateRotation = Event{"rotation of all certificates", (*Disruptor).rotateCertificates}
 	AccessChange        = Event{"change of the access mode", (*Disruptor).changeAccess}

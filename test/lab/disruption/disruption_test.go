@@ -43,6 +43,7 @@ var demo = client.ObjectKey{Namespace: "clusters", Name: "demo"}
 type fakeMachines struct {
 	nodes   client.Client // nil: nodes do not notice that a machine is off
 	off     []string
+	stopped []string // of those, with their instances
 	started []string
 }
 
@@ -57,6 +58,11 @@ func (f *fakeMachines) Status(context.Context) (*cluster.Status, error) {
 func (f *fakeMachines) KillMachine(ctx context.Context, name string) error {
 	f.off = append(f.off, name)
 	return f.setReady(ctx, name, corev1.ConditionUnknown)
+}
+
+func (f *fakeMachines) ForceStopMachine(ctx context.Context, name string) error {
+	f.stopped = append(f.stopped, name)
+	return f.KillMachine(ctx, name)
 }
 
 func (f *fakeMachines) StartMachine(ctx context.Context, name string) error {
@@ -209,11 +215,12 @@ func TestReplacedPodIsWaitedFor(t *testing.T) {
 
 func TestPowerIsOffForTwoMinutes(t *testing.T) {
 	for name, tt := range map[string]struct {
-		event func(*Disruptor, context.Context, client.ObjectKey) (string, error)
-		off   []string
+		event        func(*Disruptor, context.Context, client.ObjectKey) (string, error)
+		off, stopped []string
 	}{
-		"machine": {(*Disruptor).killMachine, []string{"m1"}},
-		"zone":    {(*Disruptor).killZone, []string{"m1", "m3"}},
+		"machine":  {(*Disruptor).killMachine, []string{"m1"}, nil},
+		"instance": {(*Disruptor).stopMachine, []string{"m1"}, []string{"m1"}},
+		"zone":     {(*Disruptor).killZone, []string{"m1", "m3"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -225,7 +232,7 @@ func TestPowerIsOffForTwoMinutes(t *testing.T) {
 				if err != nil || time.Since(began) != d.Off || !strings.Contains(text, "etcd, kube-apiserver") {
 					t.Errorf("%q, %v after %s", text, err, time.Since(began))
 				}
-				if !slices.Equal(machines.off, tt.off) || !slices.Equal(machines.started, tt.off) {
+				if !slices.Equal(machines.off, tt.off) || !slices.Equal(machines.stopped, tt.stopped) || !slices.Equal(machines.started, tt.off) {
 					t.Errorf("%v were turned off and %v on again, want %v", machines.off, machines.started, tt.off)
 				}
 			})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,6 +79,67 @@ func TestOutages(t *testing.T) {
 	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
 }
 
+// TestStoppedMachine stops the instance of the machine with etcd of a cluster with one replica. The control plane starts on other machines while
+// it is off, and the node is in service again when it is back.
+func TestStoppedMachine(t *testing.T) {
+	begin(t)
+	h := newHosted(t, "stopped", on.Versions[0])
+	h.create()
+	h.available()
+	h.eventually("all pods are ready", h.rolledOut)
+	h.kubectl("create configmap saved --from-literal=color=blue")
+	etcd := &corev1.Pod{}
+	h.must(h.management.Get(t.Context(), client.ObjectKey{Namespace: h.namespace(), Name: "etcd-0"}, etcd))
+	machine := etcd.Spec.NodeName
+	taints := func() (keys []string) {
+		node := &corev1.Node{}
+		h.must(h.management.Get(t.Context(), client.ObjectKey{Name: machine}, node))
+		for _, taint := range node.Spec.Taints {
+			keys = append(keys, taint.Key)
+		}
+		return keys
+	}
+
+	outage := h.watchOutage(t)
+	h.must(on.ForceStopMachine(t.Context(), machine))
+	t.Cleanup(func() { h.must(on.StartMachine(context.WithoutCancel(t.Context()), machine)) }) // also for other scenarios
+	h.eventually("etcd runs on another machine", func(ctx context.Context) error {
+		if err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: "etcd-0"}, etcd); err != nil {
+			return err
+		}
+		if etcd.Spec.NodeName == machine || !podReady(etcd) {
+			return fmt.Errorf("it is on %s, ready: %t", etcd.Spec.NodeName, podReady(etcd))
+		}
+		return nil
+	})
+	h.eventually("the API answers", func(ctx context.Context) error {
+		_, err := on.Kubectl(ctx, h.kubeconfig, "", "get", "configmap", "saved")
+		return err
+	})
+	t.Logf("machine %s is stopped: the API did not answer for %.0f s; its node has the taints %v", machine, outage().Seconds(), taints())
+	if !slices.Contains(taints(), corev1.TaintNodeOutOfService) {
+		t.Errorf("the node of the stopped machine has the taints %v", taints())
+	}
+	h.eventually("all pods are ready", h.rolledOut)
+
+	h.must(on.StartMachine(t.Context(), machine))
+	h.must(on.WaitForNode(t.Context(), machine))
+	h.eventually("the node is in service", func(context.Context) error {
+		if left := taints(); len(left) > 0 {
+			return fmt.Errorf("its taints are %v", left)
+		}
+		return nil
+	})
+	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
+}
+
+// podReady returns whether the pod is ready, and not on its way out.
+func podReady(p *corev1.Pod) bool {
+	return p.DeletionTimestamp.IsZero() && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
 // spread fails the test unless the members of etcd and the API servers are in different zones.
 func (h *hosted) spread() {
 	h.t.Helper()
@@ -143,4 +205,44 @@ func ready(pods []corev1.Pod, kind string) int {
 		}
 	}
 	return n
+}
+
+// watchOutage measures the longest time in which no request was answered, until the result is read. After a failure, the user gets the kubeconfig
+// again, which a rotation replaces.
+func (h *hosted) watchOutage(t *testing.T) (longest func() time.Duration) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	cluster := client.ObjectKeyFromObject(h.hc)
+	connect := func() (client.Client, error) {
+		path, err := h.on.AdminKubeconfig(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		cfg, err := clientcmd.BuildConfigFromFlags("", path)
+		if err != nil {
+			return nil, err
+		}
+		// A connection of HTTP/2 is used again after a request had no answer, although it leads to a pod that is gone.
+		cfg.Timeout, cfg.NextProtos = time.Second, []string{"http/1.1"}
+		return client.New(cfg, client.Options{})
+	}
+	user, err := connect()
+	h.must(err)
+	result := make(chan time.Duration, 1)
+	go func() {
+		last, worst := time.Now(), time.Duration(0)
+		for ctx.Err() == nil {
+			if err := user.Get(ctx, client.ObjectKey{Name: "default"}, &corev1.Namespace{}); err == nil {
+				worst, last = max(worst, time.Since(last)), time.Now()
+			} else if again, err := connect(); err == nil {
+				user = again
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+		result <- max(worst, time.Since(last))
+	}()
+	return func() time.Duration { stop(); return <-result }
 }

@@ -50,6 +50,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestSameRange", Minutes: 3},
 	{Name: "TestSleep", Minutes: 8},
 	{Name: "TestSnapshots", Minutes: 4},
+	{Name: "TestStoppedMachine", Minutes: 5, Alone: true},
 	{Name: "TestTenant", Minutes: 4},
 	{Name: "TestTwoManagementClusters", Minutes: 5, Alone: true},
 	{Name: "TestUpgrade", Minutes: 3},

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -140,46 +138,6 @@ func (b *backups) goBack(t *testing.T, name, pods string, disturb func(*hyperv1.
 func (b *backups) kill(namespace string, labels client.MatchingLabels) {
 	b.t.Helper()
 	b.must(b.management.DeleteAllOf(b.t.Context(), &corev1.Pod{}, client.InNamespace(namespace), labels, client.GracePeriodSeconds(0)))
-}
-
-// watchOutage measures the longest time in which no request was answered, until the result is read. After a failure, the user gets the kubeconfig
-// again, which a rotation replaces.
-func (b *backups) watchOutage(t *testing.T) (longest func() time.Duration) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	cluster := client.ObjectKeyFromObject(b.hc)
-	connect := func() (client.Client, error) {
-		path, err := b.on.AdminKubeconfig(ctx, cluster)
-		if err != nil {
-			return nil, err
-		}
-		cfg, err := clientcmd.BuildConfigFromFlags("", path)
-		if err != nil {
-			return nil, err
-		}
-		// A connection of HTTP/2 is used again after a request had no answer, although it leads to a pod that is gone.
-		cfg.Timeout, cfg.NextProtos = time.Second, []string{"http/1.1"}
-		return client.New(cfg, client.Options{})
-	}
-	user, err := connect()
-	b.must(err)
-	result := make(chan time.Duration, 1)
-	go func() {
-		last, worst := time.Now(), time.Duration(0)
-		for ctx.Err() == nil {
-			if err := user.Get(ctx, client.ObjectKey{Name: "default"}, &corev1.Namespace{}); err == nil {
-				worst, last = max(worst, time.Since(last)), time.Now()
-			} else if again, err := connect(); err == nil {
-				user = again
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond):
-			}
-		}
-		result <- max(worst, time.Since(last))
-	}()
-	return func() time.Duration { stop(); return <-result }
 }
 
 // beginAnother creates a cluster that begins with the backup, which has to be said.

@@ -35,10 +35,11 @@ func (s *supervisor) listen() error {
 		answer(w, err)
 	})
 	for verb, act := range map[string]func(string) error{
-		"POST /machines/{name}/start": s.machines.start,
-		"POST /machines/{name}/stop":  s.machines.stop,
-		"POST /machines/{name}/kill":  s.machines.kill,
-		"DELETE /machines/{name}":     s.machines.remove,
+		"POST /machines/{name}/start":      s.machines.start,
+		"POST /machines/{name}/stop":       s.machines.stop,
+		"POST /machines/{name}/kill":       s.machines.kill,
+		"POST /machines/{name}/force-stop": s.machines.forceStop,
+		"DELETE /machines/{name}":          s.machines.remove,
 	} {
 		mux.HandleFunc(verb, func(w http.ResponseWriter, req *http.Request) {
 			answer(w, act(req.PathValue("name")))

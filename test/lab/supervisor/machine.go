@@ -31,6 +31,7 @@ type machine struct {
 
 	mu      sync.Mutex      // held while it is being turned on or off
 	running *namespace.Init // nil: it is off
+	stopped bool            // it is off, and so is its instance
 	skew    *clock.Skew     // nil: its clock is right
 }
 

@@ -23,6 +23,12 @@ func (all *machines) start(name string) error {
 	if err := m.cleanUp(); err != nil {
 		return fmt.Errorf("starting machine %s: %w", name, err)
 	}
+	if m.stopped {
+		if err := all.lab.cloud.StartInstance(context.Background(), m.InstanceID); err != nil {
+			return fmt.Errorf("starting machine %s: %w", name, err)
+		}
+		m.stopped = false
+	}
 	if m.running, err = all.boot(m); err != nil {
 		return fmt.Errorf("starting machine %s: %w", name, err)
 	}
@@ -56,17 +62,22 @@ func (s *supervisor) plugIn(m *machine, pid int) error {
 	return plugIn(m.port(), pid)
 }
 
-// stop turns a machine off gracefully: its servers end first.
+// stop turns a machine off gracefully: its servers end first. Its instance is stopped then.
 func (all *machines) stop(name string) error {
-	return all.end(name, func(m *machine) { m.spec.PowerOff(m.running, 10*time.Second) })
+	return all.end(name, true, func(m *machine) { m.spec.PowerOff(m.running, 10*time.Second) })
 }
 
-// kill cuts the power of a machine.
+// forceStop cuts the power of a machine, and its instance is stopped.
+func (all *machines) forceStop(name string) error {
+	return all.end(name, true, func(m *machine) { m.running.Kill() })
+}
+
+// kill cuts the power of a machine. Its instance still counts as running, as that of a host that fails.
 func (all *machines) kill(name string) error {
-	return all.end(name, func(m *machine) { m.running.Kill() })
+	return all.end(name, false, func(m *machine) { m.running.Kill() })
 }
 
-func (all *machines) end(name string, end func(*machine)) error {
+func (all *machines) end(name string, stopped bool, end func(*machine)) error {
 	m, err := all.find(name)
 	if err != nil {
 		return err
@@ -78,7 +89,12 @@ func (all *machines) end(name string, end func(*machine)) error {
 	}
 	end(m)
 	m.running = nil
-	if err := m.cleanUp(); err != nil {
+	err = m.cleanUp()
+	if stopped && m.instantiated {
+		err = errors.Join(err, all.lab.cloud.StopInstance(context.Background(), m.InstanceID))
+		m.stopped = true
+	}
+	if err != nil {
 		return fmt.Errorf("ending machine %s: %w", name, err)
 	}
 	return nil

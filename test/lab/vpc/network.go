@@ -277,6 +277,10 @@ func (n *Network) Router(vpc string) *Router {
 
 // Plug connects a machine that runs as the process to the VPC of its instance.
 func (n *Network) Plug(ctx context.Context, instance string, pid int) error {
+	// An instance that was stopped has its interface again.
+	if err := n.Refresh(ctx); err != nil {
+		return err
+	}
 	n.mu.Lock()
 	i, known := n.interfaceOf(instance)
 	c := n.vpcs[i.VPC]

@@ -24,7 +24,8 @@ const (
 )
 
 // asleep answers every client of the API server. Without Retry-After: kubectl would try again ten times before it shows the message.
-// Programs with other names, such as the tunnels of nodes, do not trust the certificate, and try again later.
+// Programs with other names, such as the tunnels of nodes, do not trust the certificate, and try again later. Each answer ends its connection:
+// the router drains when the cluster wakes, and a connection that stays open would still get this answer.
 const asleep = `    default_backend asleep
 
 backend asleep
@@ -32,7 +33,8 @@ backend asleep
 
 frontend asleep
     mode http
-    bind 127.0.0.1:8444 ssl crt ` + certificateDir + "/" + certificateFile + `
+    bind 127.0.0.1:8444 ssl crt ` + certificateDir + "/" + certificateFile + ` alpn http/1.1
+    option httpclose
     timeout http-request 5s
     http-request return status 503 content-type application/json string '` + answer + `'
 `

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,6 +116,29 @@ func TestASleepingAPIServerIsAnsweredFor(t *testing.T) {
 	})
 	if !strings.Contains(got.Error(), "the cluster is asleep: set annotation hypershift.openshift.io/sleep of its HostedCluster to false to wake it") {
 		t.Errorf("the client gets %q", got)
+	}
+	// A connection that stays open would get this answer as long as the router drains, while the API server runs again.
+	pool := x509.NewCertPool()
+	pool.AddCert(signer.Current.Certificate)
+	c := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{ServerName: "api.example.com", RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	for range 2 {
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+			if i.Reused {
+				t.Error("the connection stays open after an answer")
+			}
+		}})
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, host+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("got %s, %v", resp.Status, err)
+		}
+		resp.Body.Close()
 	}
 	if conn, err := p.dial("konnectivity-server.example.com"); err == nil {
 		conn.Close()

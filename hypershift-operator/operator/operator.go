@@ -145,7 +145,12 @@ func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
 
 // AddControllers adds those that the options ask for.
 func (o *Operator) AddControllers(ctx context.Context) error {
-	if err := errors.Join(o.addHostedClusters(ctx), o.addNodePools(), o.addNodeBootstraps(), o.addEtcdBackups(), o.addBreakGlass(), o.addStoppedNodes()); err != nil {
+	sources, err := newSources(o)
+	if err != nil {
+		return err
+	}
+	users := contents.New(o.GetAPIReader(), sources, clock.RealClock{})
+	if err := errors.Join(o.addHostedClusters(ctx, sources, users), o.addNodePools(users), o.addNodeBootstraps(), o.addEtcdBackups(), o.addBreakGlass(), o.addStoppedNodes()); err != nil {
 		return err
 	}
 	if o.options.MetricsAddr != noServer {
@@ -246,12 +251,8 @@ func lean() toolscache.TransformFunc {
 	}
 }
 
-// addHostedClusters adds the controller that makes control planes.
-func (o *Operator) addHostedClusters(ctx context.Context) error {
-	sources, err := newSources(o)
-	if err != nil {
-		return err
-	}
+// addHostedClusters adds the controller that makes control planes. sources report changes of users' objects, and users reads them.
+func (o *Operator) addHostedClusters(ctx context.Context, sources cache.Cache, users client.Reader) error {
 	published, err := newPublished(o)
 	if err != nil {
 		return err
@@ -266,7 +267,7 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 		Published:                  published,
 		Client:                     o.GetClient(),
 		Reader:                     o.GetAPIReader(),
-		UserObjects:                contents.New(o.GetAPIReader(), sources, clock.RealClock{}),
+		UserObjects:                users,
 		PublishedSecrets:           contents.New(o.GetAPIReader(), published, clock.RealClock{}),
 		Scheme:                     o.GetScheme(),
 		Recorder:                   o.GetEventRecorder(names.HypershiftOperator),
@@ -320,15 +321,16 @@ func (o *Operator) addHostedClusters(ctx context.Context) error {
 }
 
 // addNodePools adds the controller that makes machines.
-func (o *Operator) addNodePools() error {
+func (o *Operator) addNodePools(users client.Reader) error {
 	opts := nodepool.Options{
-		Client:   o.GetClient(),
-		Reader:   o.GetAPIReader(),
-		Scheme:   o.GetScheme(),
-		Recorder: o.GetEventRecorder(names.HypershiftOperator),
-		Clock:    clock.RealClock{},
-		Releases: o.deps.Releases,
-		Resync:   o.options.ResyncPeriod,
+		Client:      o.GetClient(),
+		Reader:      o.GetAPIReader(),
+		UserObjects: users,
+		Scheme:      o.GetScheme(),
+		Recorder:    o.GetEventRecorder(names.HypershiftOperator),
+		Clock:       clock.RealClock{},
+		Releases:    o.deps.Releases,
+		Resync:      o.options.ResyncPeriod,
 	}
 	if o.instanceTypes != nil {
 		opts.InstanceTypes = o.instanceTypes

@@ -25,11 +25,13 @@ import (
 type Options struct {
 	// Client reads from the cache, which contains only our own objects.
 	Client client.Client
-	// Reader reads the user's ConfigMaps, and objects that may not be in the cache yet.
-	Reader   client.Reader
-	Scheme   *runtime.Scheme
-	Recorder events.EventRecorder
-	Clock    clock.PassiveClock
+	// Reader reads objects that may not be in the cache yet.
+	Reader client.Reader
+	// UserObjects reads the user's Secrets and ConfigMaps.
+	UserObjects client.Reader
+	Scheme      *runtime.Scheme
+	Recorder    events.EventRecorder
+	Clock       clock.PassiveClock
 
 	Releases release.Resolver
 	// InstanceTypes is nil if this installation may not call EC2.
@@ -53,7 +55,7 @@ type Reconciler struct {
 func newReconciler(o Options) *Reconciler {
 	return &Reconciler{
 		Options:  o,
-		releases: requirements.Releases{Client: o.Client, Reader: o.Reader, Resolver: o.Releases},
+		releases: requirements.Releases{Client: o.Client, UserObjects: o.UserObjects, Resolver: o.Releases},
 		machines: machines.Applier{Client: o.Client, Apply: apply.New(o.Client, o.Scheme, names.HypershiftOperator), Recorder: o.Recorder},
 		repair:   repair.Repair{Client: o.Client, Recorder: o.Recorder, Clock: o.Clock},
 		deletion: deletion.Deletion{Client: o.Client, Reader: o.Reader, Clock: o.Clock},

@@ -119,7 +119,7 @@ var key = client.ObjectKeyFromObject(nodepooltest.NodePool())
 // start is the controller, as a process that begins with empty hands.
 func (e *fakeClusterAPI) start() testenv.Pass {
 	r := newReconciler(Options{
-		Client: e.Client(), Reader: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock,
+		Client: e.Client(), Reader: e.Client(), UserObjects: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock,
 		Releases: e.releases, InstanceTypes: e.types, Resync: 10 * time.Minute,
 	})
 	r.missing = e.missing

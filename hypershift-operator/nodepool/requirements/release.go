@@ -18,9 +18,10 @@ import (
 
 // Releases reads releases with the pull secret of the cluster.
 type Releases struct {
-	Client   client.Reader
-	Reader   client.Reader // past the cache
-	Resolver release.Resolver
+	Client client.Reader
+	// UserObjects reads the user's pull secret.
+	UserObjects client.Reader
+	Resolver    release.Resolver
 }
 
 // Resolve reads a release.
@@ -76,7 +77,7 @@ func (r Releases) pullSecret(ctx context.Context, p *objects.Pool) ([]byte, erro
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: names.PullSecret}, secret)
 	if apierrors.IsNotFound(err) {
-		err = r.Reader.Get(ctx, client.ObjectKey{Namespace: p.HostedCluster.Namespace, Name: p.HostedCluster.Spec.PullSecret.Name}, secret)
+		err = r.UserObjects.Get(ctx, client.ObjectKey{Namespace: p.HostedCluster.Namespace, Name: p.HostedCluster.Spec.PullSecret.Name}, secret)
 	}
 	if apierrors.IsNotFound(err) {
 		return nil, reconcile.Wait(PollInterval, hyperv1.SecretNotFoundReason, "Secret %s, the pull secret of HostedCluster %s, does not exist: create it", p.HostedCluster.Spec.PullSecret.Name, p.HostedCluster.Name)

@@ -361,10 +361,7 @@ func (o *Operator) addBreakGlass() error {
 
 // addStoppedNodes adds the controller that lets control planes leave stopped machines.
 func (o *Operator) addStoppedNodes() error {
-	if !o.options.LeaveStoppedNodes {
-		return nil
-	}
-	opts := stoppednodes.Options{Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}}
+	opts := stoppednodes.Options{Leave: o.options.LeaveStoppedNodes, Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}}
 	if err := stoppednodes.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up Nodes: %w", err)
 	}

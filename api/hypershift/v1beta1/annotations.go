@@ -25,7 +25,7 @@ const (
 	// or both: resource-request-override.hypershift.openshift.io/kube-apiserver.kube-apiserver with the value cpu=500m,memory=2Gi.
 	// The memory limit follows the request; the limits of the installation apply.
 	ResourceRequestOverrideAnnotationPrefix = "resource-request-override.hypershift.openshift.io"
-	// KubeAPIServerGOGCAnnotation is the API server's garbage collection target (GOGC): a percentage, or off. Default 50.
+	// KubeAPIServerGOGCAnnotation is the API server's garbage collection target (GOGC): a percentage, or off. Default 25.
 	KubeAPIServerGOGCAnnotation = "hypershift.openshift.io/kube-apiserver-gogc"
 	// KubeAPIServerGOMemLimitAnnotation is the API server's soft memory limit (GOMEMLIMIT), such as 2GiB, or off. Default off.
 	KubeAPIServerGOMemLimitAnnotation = "hypershift.openshift.io/kube-apiserver-gomemlimit"

@@ -25,9 +25,9 @@ import (
 type Options struct {
 	// Client reads from the cache, which contains only our own objects.
 	Client client.Client
-	// Reader reads objects that may not be in the cache yet.
+	// Reader reads the user's ConfigMaps, whose change no watch reports here, and objects that may not be in the cache yet.
 	Reader client.Reader
-	// UserObjects reads the user's Secrets and ConfigMaps.
+	// UserObjects reads the user's pull secret.
 	UserObjects client.Reader
 	Scheme      *runtime.Scheme
 	Recorder    events.EventRecorder

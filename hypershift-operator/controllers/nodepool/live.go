@@ -69,11 +69,11 @@ func (r *Reconciler) inputs() reconcile.Step[*scope] {
 			return err
 		}},
 		reconcile.Step[*scope]{Name: "node configuration", Condition: hyperv1.NodePoolValidMachineConfigCondition, Run: func(ctx context.Context, s *scope) (err error) {
-			s.UserData.Pool, err = requirements.NodeConfig(ctx, r.UserObjects, s.NodePool, s.HostedCluster)
+			s.UserData.Pool, err = requirements.NodeConfig(ctx, r.Reader, s.NodePool, s.HostedCluster)
 			return err
 		}},
 		reconcile.Step[*scope]{Name: "tuning", Condition: hyperv1.NodePoolValidTuningConfigCondition, Run: func(ctx context.Context, s *scope) error {
-			return requirements.Tuning(ctx, r.UserObjects, s.NodePool)
+			return requirements.Tuning(ctx, r.Reader, s.NodePool)
 		}},
 		reconcile.Step[*scope]{Name: "health check", Condition: hyperv1.NodePoolAutorepairEnabledCondition, Run: func(_ context.Context, s *scope) (err error) {
 			s.Health, err = requirements.Health(s.NodePool, s.HostedCluster)

@@ -30,6 +30,8 @@ const (
 
 // Options configure a Reconciler.
 type Options struct {
+	// Leave takes nodes out of service. Without it, nodes only return to service, so that none stays out of it when Leave is disabled.
+	Leave bool
 	// Client reads from the cache: nodes, and the namespaces of control planes only.
 	Client client.Client
 	// Reader reads past the cache, which has no pods.
@@ -63,12 +65,12 @@ func New(opts Options) *Controller {
 		},
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			switch {
-			case isStopped(s.node):
+			case isStopped(s.node) && opts.Leave:
 				return stopped
 			case isReady(s.node):
 				return back
 			}
-			return nil // its instance starts: until it is ready, no pod may run there
+			return nil // its instance starts, and its kubelet mounts volumes before the node is ready
 		},
 	}
 }
@@ -80,7 +82,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		CreateFunc: func(e event.CreateEvent) bool { return concerned(e.Object.(*corev1.Node)) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			was, is := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
-			return concerned(is) && (isStopped(was) != isStopped(is) || isReady(was) != isReady(is) || !slices.Equal(taintKeys(was), taintKeys(is)))
+			return concerned(is) && (readiness(was) != readiness(is) || !slices.Equal(taintKeys(was), taintKeys(is)))
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	})).Complete(c)
@@ -96,13 +98,22 @@ type scope struct {
 // concerned reports whether the node is stopped, or has our taint.
 func concerned(node *corev1.Node) bool { return isStopped(node) || ours(node) >= 0 }
 
-// isStopped reports whether the cloud provider says that the instance is stopped, and no kubelet says otherwise.
-func isStopped(node *corev1.Node) bool { return has(node, shutdownTaint) && !isReady(node) }
+// isStopped reports whether the cloud provider says that the instance is stopped, and no kubelet has reported for as long as Kubernetes waits.
+// The cloud provider removes its taint only when the node is ready. A kubelet that starts reports False until then.
+func isStopped(node *corev1.Node) bool {
+	return has(node, shutdownTaint) && readiness(node) == corev1.ConditionUnknown
+}
 
-func isReady(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
+func isReady(node *corev1.Node) bool { return readiness(node) == corev1.ConditionTrue }
+
+// readiness is the status of condition Ready, empty before the first report.
+func readiness(node *corev1.Node) corev1.ConditionStatus {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status
+		}
+	}
+	return ""
 }
 
 func has(node *corev1.Node, key string) bool { return slices.Contains(taintKeys(node), key) }

@@ -27,10 +27,14 @@ const (
 )
 
 // stopping is a management cluster with one machine, on which pods of a control plane and of somebody else run.
-type stopping struct{ *testenv.Env }
+type stopping struct {
+	*testenv.Env
+	// stay is whether the operator leaves stopped nodes to an administrator.
+	stay bool
+}
 
 func newStopping(t testing.TB) *stopping {
-	e := &stopping{testenv.New(t,
+	e := &stopping{Env: testenv.New(t,
 		testenv.WithKinds(&corev1.NodeList{}, &corev1.PodList{}),
 		testenv.WithStatus(&corev1.Node{}),
 		testenv.WithIndex(&corev1.Pod{}, "spec.nodeName", func(obj client.Object) []string { return []string{obj.(*corev1.Pod).Spec.NodeName} }),
@@ -56,7 +60,7 @@ func pod(namespace, name, on string) *corev1.Pod {
 }
 
 func (e *stopping) start() testenv.Pass {
-	c := New(Options{Client: e.Client(), Reader: e.Client(), Recorder: e.Events, Clock: e.Clock})
+	c := New(Options{Leave: !e.stay, Client: e.Client(), Reader: e.Client(), Recorder: e.Events, Clock: e.Clock})
 	return testenv.PassOver(e.Env, &corev1.NodeList{}, func(ctx context.Context, n *corev1.Node) (ctrl.Result, error) {
 		trimmed, err := Trim(n)
 		if err != nil {
@@ -134,11 +138,14 @@ func TestStoppedMachineAndItsReturn(t *testing.T) {
 		t.Errorf("%d writes without a change", n)
 	}
 
-	e.taint(outOfOrder) // the instance runs, and its kubelet is not ready yet
+	e.kubelet(corev1.ConditionFalse) // the instance runs, and its kubelet is not ready yet
+	e.Create(pod(testenv.Namespace, "next", machine))
 	e.Once()
-	e.expect("it starts", []corev1.Taint{outOfOrder}, others...)
+	e.expect("it starts", []corev1.Taint{unreachable, shutdown, outOfOrder}, "database", "next", "router")
+	e.Delete(pod(testenv.Namespace, "next", machine))
 
 	e.kubelet(corev1.ConditionTrue)
+	e.taint(outOfOrder)
 	e.Once()
 	e.expect("it runs again", nil, others...)
 	if !e.Events.Contains("The instance runs again") {
@@ -157,6 +164,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 		"an administrator was faster":     {nil, others, corev1.ConditionUnknown, []corev1.Taint{shutdown, byHand}},
 		"the taint of an administrator":   {nil, all, corev1.ConditionTrue, []corev1.Taint{byHand}},
 		"the cloud provider is late":      {nil, all, corev1.ConditionTrue, []corev1.Taint{shutdown}},
+		"its kubelet starts":              {nil, all, corev1.ConditionFalse, []corev1.Taint{shutdown}},
 		"taints after ours, when it runs": {nil, all, corev1.ConditionTrue, []corev1.Taint{unreachable}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,12 +199,39 @@ func TestOnlyThePodThatWasFoundIsDeleted(t *testing.T) {
 		}
 		return c.Delete(ctx, obj, opts...)
 	}})
-	c := New(Options{Client: watched, Reader: e.Client(), Recorder: e.Events, Clock: e.Clock})
+	c := New(Options{Leave: true, Client: watched, Reader: e.Client(), Recorder: e.Events, Clock: e.Clock})
 	_, err := c.ReconcileObject(t.Context(), testenv.Read(e.Env, node()))
 	e.Must(err)
 	if slices.Sort(deleted); !slices.Equal(deleted, []types.UID{"of-etcd-0", "of-kube-apiserver"}) {
 		t.Errorf("deleted: %v", deleted)
 	}
+}
+
+// The cache has a node as it was before its instance started again.
+func TestNodeThatIsReadyAgainKeepsItsPods(t *testing.T) {
+	e := newStopping(t)
+	e.kubelet(corev1.ConditionUnknown)
+	e.taint(shutdown)
+	stale := testenv.Read(e.Env, node())
+	e.kubelet(corev1.ConditionTrue)
+	c := New(Options{Leave: true, Client: e.Client(), Reader: e.Client(), Recorder: e.Events, Clock: e.Clock})
+	if result, err := c.ReconcileObject(t.Context(), stale); err == nil && result.IsZero() {
+		t.Error("the conflict is not tried again")
+	}
+	e.expect("it is ready", []corev1.Taint{shutdown}, all...)
+}
+
+func TestStoppedNodesAreLeftToAnAdministrator(t *testing.T) {
+	e := newStopping(t)
+	e.stay = true
+	e.kubelet(corev1.ConditionUnknown)
+	e.taint(shutdown)
+	e.Settle()
+	e.expect("it is stopped", []corev1.Taint{shutdown}, all...)
+	e.kubelet(corev1.ConditionTrue)
+	e.taint(outOfOrder) // of before the setting
+	e.Settle()
+	e.expect("it runs again", nil, all...)
 }
 
 func TestCrashConsistency(t *testing.T) {

@@ -118,7 +118,7 @@ func Watch(c cache.Cache, requests handler.MapFunc) source.Source {
 // A Publisher copies Secrets. It has no state of its own.
 type Publisher struct {
 	Client client.Client
-	// Reader reads past the cache, which does not have the Secrets of control planes.
+	// Reader reads the Secrets of control planes, which the cache does not have.
 	Reader  client.Reader
 	Applier *apply.Applier
 }

@@ -4,8 +4,8 @@
 //	                                   └─ none ─► API server, and into memory
 //
 // A watch of contents would keep the Secrets of all tenants in the memory of the operator. This package keeps what was read, for a few
-// minutes: while a cluster starts or changes, each of its reconciles needs the same contents. At rest nobody reads them, and none are
-// in memory.
+// minutes: while a cluster starts or changes, each of its reconciles needs the same contents. At rest there are few reconciles, and hardly
+// any contents are in memory.
 package contents
 
 import (

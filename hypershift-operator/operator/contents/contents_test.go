@@ -2,7 +2,6 @@ package contents
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,20 +19,35 @@ import (
 
 var pullSecret = client.ObjectKey{Namespace: "clusters", Name: "pull-secret"}
 
-// testEnv has an API server whose reads are counted, and a watch that delivers its objects at once, or not at all.
+// testEnv has an API server whose reads are counted, and a watch that delivers its objects when a test says so.
 type testEnv struct {
 	t      *testing.T
 	reader *Reader
 	server client.Client
-	watch  client.Client
+	watch  watch
 	clock  *clocktesting.FakeClock
 	reads  atomic.Int32
-	uids   int
+}
+
+// watch holds the names and versions of Secrets.
+type watch map[client.ObjectKey]metav1.ObjectMeta
+
+func (w watch) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	found, ok := w[key]
+	if !ok || obj.GetObjectKind().GroupVersionKind().Kind != "Secret" {
+		return apierrors.NewNotFound(corev1.Resource("secrets"), key.Name)
+	}
+	obj.(*metav1.PartialObjectMetadata).ObjectMeta = found
+	return nil
+}
+
+func (watch) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	panic("nobody lists")
 }
 
 func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
-	e := &testEnv{t: t, watch: fake.NewClientBuilder().Build(), clock: clocktesting.NewFakeClock(time.Now())}
+	e := &testEnv{t: t, watch: watch{}, clock: clocktesting.NewFakeClock(time.Now())}
 	e.server = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			e.reads.Add(1)
@@ -44,13 +58,11 @@ func newTestEnv(t *testing.T) *testEnv {
 	return e
 }
 
-// write creates or replaces the Secret, with a UID as of an API server.
-func (e *testEnv) write(value string) *corev1.Secret {
+// create creates the Secret, with a UID as of an API server.
+func (e *testEnv) create(uid types.UID, value string) *corev1.Secret {
 	e.t.Helper()
-	e.remove(e.server)
-	e.uids++
 	s := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pullSecret.Namespace, Name: pullSecret.Name, UID: types.UID(strconv.Itoa(e.uids))},
+		ObjectMeta: metav1.ObjectMeta{Namespace: pullSecret.Namespace, Name: pullSecret.Name, UID: uid},
 		Data:       map[string][]byte{"value": []byte(value)},
 	}
 	if err := e.server.Create(e.t.Context(), s); err != nil {
@@ -59,19 +71,27 @@ func (e *testEnv) write(value string) *corev1.Secret {
 	return s
 }
 
-// deliver lets the watch have the Secret, without contents.
-func (e *testEnv) deliver(s *corev1.Secret) {
+// update writes another value, which gives the Secret another version.
+func (e *testEnv) update(s *corev1.Secret, value string) {
 	e.t.Helper()
-	e.remove(e.watch)
-	if err := e.watch.Create(e.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID}}); err != nil {
+	before := s.ResourceVersion
+	s.Data = map[string][]byte{"value": []byte(value)}
+	if err := e.server.Update(e.t.Context(), s); err != nil {
 		e.t.Fatal(err)
+	}
+	if s.ResourceVersion == before {
+		e.t.Fatal("the version is the same")
 	}
 }
 
-func (e *testEnv) remove(from client.Client) {
+// deliver lets the watch have the Secret as it is.
+func (e *testEnv) deliver(s *corev1.Secret) {
+	e.watch[pullSecret] = metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
+}
+
+func (e *testEnv) delete(s *corev1.Secret) {
 	e.t.Helper()
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pullSecret.Namespace, Name: pullSecret.Name}}
-	if err := client.IgnoreNotFound(from.Delete(e.t.Context(), s)); err != nil {
+	if err := e.server.Delete(e.t.Context(), s); err != nil {
 		e.t.Fatal(err)
 	}
 }
@@ -95,34 +115,46 @@ func (e *testEnv) wantRead(why, value string, requests int32) {
 
 func TestEachVersionIsReadOnce(t *testing.T) {
 	e := newTestEnv(t)
-	s := e.write("first")
+	s := e.create("a", "first")
 	e.wantRead("before the watch has it", "first", 1)
 	e.wantRead("before the watch has it, again", "first", 1)
 	e.deliver(s)
 	e.wantRead("first read of a version", "first", 1)
 	e.wantRead("second read", "first", 0)
-	next := e.write("second")
-	e.deliver(next)
+	e.update(s, "second")
+	e.deliver(s)
 	e.wantRead("a new version", "second", 1)
 	e.wantRead("a new version, again", "second", 0)
 }
 
 func TestAChangeDuringTheReadIsNotLost(t *testing.T) {
 	e := newTestEnv(t)
-	first := e.write("first")
-	e.deliver(first)
-	second := e.write("second") // the watch has not delivered it yet
+	s := e.create("a", "first")
+	e.deliver(s)
+	e.update(s, "second") // the watch has not delivered it yet
 	e.wantRead("the server is ahead of the watch", "second", 1)
-	e.deliver(second)
+	e.deliver(s)
 	e.wantRead("the watch has the version that was read", "second", 0)
+}
+
+// A Secret that is created again may have the version that another one had.
+func TestAnotherSecretOfThatNameIsRead(t *testing.T) {
+	e := newTestEnv(t)
+	s := e.create("a", "first")
+	e.deliver(s)
+	e.read()
+	e.delete(s)
+	e.deliver(e.create("b", "second"))
+	e.wantRead("another Secret", "second", 1)
 }
 
 func TestADeletedSecretIsNotFound(t *testing.T) {
 	e := newTestEnv(t)
-	e.deliver(e.write("first"))
+	s := e.create("a", "first")
+	e.deliver(s)
 	e.read()
-	e.remove(e.server)
-	e.remove(e.watch)
+	e.delete(s)
+	delete(e.watch, pullSecret)
 	if err := e.reader.Get(t.Context(), pullSecret, &corev1.Secret{}); !apierrors.IsNotFound(err) {
 		t.Errorf("got %v", err)
 	}
@@ -130,7 +162,7 @@ func TestADeletedSecretIsNotFound(t *testing.T) {
 
 func TestContentsLeaveTheMemory(t *testing.T) {
 	e := newTestEnv(t)
-	e.deliver(e.write("first"))
+	e.deliver(e.create("a", "first"))
 	e.read()
 	e.clock.Step(lifetime + time.Second)
 	if n := len(e.reader.memory); n != 0 {
@@ -141,7 +173,7 @@ func TestContentsLeaveTheMemory(t *testing.T) {
 
 func TestCallersGetCopies(t *testing.T) {
 	e := newTestEnv(t)
-	e.deliver(e.write("first"))
+	e.deliver(e.create("a", "first"))
 	for range 2 { // what the server returned, and what was in memory
 		s := &corev1.Secret{}
 		if err := e.reader.Get(t.Context(), pullSecret, s); err != nil {
@@ -154,7 +186,7 @@ func TestCallersGetCopies(t *testing.T) {
 
 func TestOtherKindsAndConcurrentReads(t *testing.T) {
 	e := newTestEnv(t)
-	e.deliver(e.write("first"))
+	e.deliver(e.create("a", "first"))
 	if err := e.reader.Get(t.Context(), client.ObjectKey{Name: "clusters"}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
 		t.Errorf("a Namespace: %v", err)
 	}

@@ -24,7 +24,7 @@ const interval = 5 * time.Minute
 
 // Publisher is a Runnable of the leader.
 type Publisher struct {
-	// Client writes, and reads the endpoint services from its cache. Reader reads from the API server: the cache has no nodes.
+	// Client writes, and reads the endpoint services from its cache. Reader reads from the API server: the cache has nodes without their labels.
 	Client client.Client
 	Reader client.Reader
 	Clock  clock.Clock

@@ -71,10 +71,13 @@ func TestCountsNeedNoLab(t *testing.T) {
 
 func TestOnlyHigherCountsFail(t *testing.T) {
 	slower := report.Change{After: report.Info("time", "s", 2)}
-	if err := higherCounts([]report.Change{slower}); err != nil {
+	if err := (comparison{worse: []report.Change{slower}}).higherCounts(); err != nil {
 		t.Errorf("a time failed: %v", err)
 	}
-	if err := higherCounts([]report.Change{slower, {After: report.Info("writes", "", 2).Counted()}}); err == nil {
+	if err := (comparison{worse: []report.Change{slower, {After: report.Info("writes", "", 2).Counted()}}}).higherCounts(); err == nil {
 		t.Error("a count did not fail")
+	}
+	if err := (comparison{unknown: []string{"row: writes"}}).higherCounts(); err == nil {
+		t.Error("a count that nothing guards did not fail")
 	}
 }

@@ -80,7 +80,7 @@ func hostedControlPlaneLivesRows(single *labLives) []report.Row {
 			report.Within("apply → /readyz, as a multiple of the hand-written manifests", 1.05, "", multiple(single.ready, single.manifests)...).
 				WhatWasTried("as for the time."),
 			report.Info("apply → completely rolled out", "s", single.rolledOut...).Earlier("10.4 to 12.3 s"),
-			report.Within("writes of the operators to the management cluster until then", 60, "", single.writes...).Counted().Earlier("124").
+			report.Within("writes of the operators to the management cluster until then", 60, "", single.writes...).Earlier("124").
 				With(kamaji("63 to 71")).WithDetail("%s", single.last).
 				WhatWasTried("statuses are written every two seconds if no program waits for them (decision 0065), and the certificates of one program share a Secret (decision 0075)."),
 			report.Within("asleep → /readyz for its user", 30, "s", single.wake...).

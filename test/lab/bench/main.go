@@ -138,15 +138,36 @@ func main() {
 	if err != nil {
 		exit(err)
 	}
-	worse, err := run(ctx, chosen, *file, *markdown)
+	compared, err := run(ctx, chosen, *file, *markdown)
 	if err == nil && *counts {
-		err = higherCounts(worse)
+		err = compared.higherCounts()
 	}
 	exit(err)
 }
 
-// higherCounts is an error if a count is higher than in the committed results. Times depend on the machine.
-func higherCounts(worse []report.Change) error {
+// comparison is the result of a comparison with the committed results.
+type comparison struct {
+	worse []report.Change
+	// unknown are the counts that are not in the results.
+	unknown []string
+	// others are the sections of which only counts could be compared.
+	others []string
+}
+
+func (c *comparison) add(before *report.Results, m report.Measurement) {
+	worse, comparable := before.Compare(m)
+	c.worse, c.unknown = append(c.worse, worse...), append(c.unknown, before.NewCounts(m)...)
+	if !comparable {
+		c.others = append(c.others, m.Section)
+	}
+}
+
+// higherCounts is an error if a count is higher than in the committed results, or is not there. Times depend on the machine.
+func (c comparison) higherCounts() error {
+	if c.unknown != nil {
+		return fmt.Errorf("%s has no samples of %s: add them with -json", committed, strings.Join(c.unknown, ", "))
+	}
+	worse := c.worse
 	if slices.ContainsFunc(worse, func(c report.Change) bool { return c.After.Count }) {
 		return errors.New("the counts above are higher than in " + committed + ": find out why, or commit the new results with the reason")
 	}
@@ -217,43 +238,38 @@ func selected(only, file string, timeline, counts bool) ([]section, error) {
 	return []section{withTimeline}, nil
 }
 
-// run measures one section after the other, because they share the machine. It prints their rows, and returns the figures that are worse
-// than in the committed results.
-func run(ctx context.Context, chosen []section, file string, markdown bool) ([]report.Change, error) {
+// run measures one section after the other, because they share the machine. It prints their rows, and compares them with the committed
+// results.
+func run(ctx context.Context, chosen []section, file string, markdown bool) (compared comparison, err error) {
 	before, err := committedResults()
 	if err != nil {
-		return nil, err
+		return compared, err
 	}
 	if slices.ContainsFunc(chosen, func(s section) bool { return s.on == aLab }) {
 		// Before anything else is measured.
 		if err := lab.MustNotBeUp(lab.Options{}); err != nil {
-			return nil, err
+			return compared, err
 		}
 	}
 	if err := fixture.Prepare(ctx, os.Stderr); err != nil {
-		return nil, err
+		return compared, err
 	}
 	var rows []report.Row
-	var failed, others []string
-	var worse []report.Change
+	var failed []string
 	for _, s := range chosen {
 		began := time.Now()
 		measurement, err := s.begin(ctx)
 		if err != nil {
-			return worse, err
+			return compared, err
 		}
 		got, err := s.run(ctx)
 		measurement.Rows = got
 		if len(got) > 0 && file != "" { // with an error, these are the rows that could be measured
 			if err := keep(file, measurement); err != nil {
-				return worse, err
+				return compared, err
 			}
 		}
-		more, comparable := before.Compare(measurement)
-		worse = append(worse, more...)
-		if !comparable {
-			others = append(others, s.name)
-		}
+		compared.add(before, measurement)
 		if err != nil {
 			failed = append(failed, fmt.Sprintf("%s: %v", s.name, err))
 			got = append(got, report.Row{What: s.name, Figures: []report.Figure{{}}, Note: "failed, see below"})
@@ -266,22 +282,22 @@ func run(ctx context.Context, chosen []section, file string, markdown bool) ([]r
 		print = report.PrintMarkdown
 	}
 	print(os.Stdout, rows)
-	printComparison(os.Stdout, worse, others)
+	compared.print(os.Stdout)
 	if failed != nil {
-		return worse, fmt.Errorf("could not be measured:\n%s", strings.Join(failed, "\n"))
+		return compared, fmt.Errorf("could not be measured:\n%s", strings.Join(failed, "\n"))
 	}
-	return worse, nil
+	return compared, nil
 }
 
-// printComparison prints what is worse than in the committed results. others are the sections of which only counts could be compared.
-func printComparison(w io.Writer, worse []report.Change, others []string) {
-	if fmt.Fprintln(w); len(worse) == 0 {
+// print prints what is worse than in the committed results.
+func (c comparison) print(w io.Writer) {
+	if fmt.Fprintln(w); len(c.worse) == 0 {
 		fmt.Fprintln(w, "Nothing is worse than in "+committed+" by more than noise.")
 	} else {
 		fmt.Fprintln(w, "Worse than in "+committed+" by more than noise:")
-		report.PrintChanges(w, worse)
+		report.PrintChanges(w, c.worse)
 	}
-	if others != nil {
-		fmt.Fprintf(w, "Only counts were compared, because the committed results are of another machine, or there are none: %s.\n", strings.Join(others, ", "))
+	if c.others != nil {
+		fmt.Fprintf(w, "Only counts were compared, because the committed results are of another machine, or there are none: %s.\n", strings.Join(c.others, ", "))
 	}
 }

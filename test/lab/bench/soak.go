@@ -238,8 +238,8 @@ func soakRows(all []soakResult) []report.Row {
 		Note: fmt.Sprintf("%d users at the same time; each makes a cluster with two pools, adds a pool, removes one, and deletes the cluster. After each quarter of the time they stop, "+
 			"and the operator rests for %.0f s; values are the medians of its rest. The growth is that from the first to the last quarter", soakUsers, soakRest.Seconds()),
 		Figures: []report.Figure{
-			report.Info("duration", "hours", values(all, soakResult.hours)...),
-			report.Info("clusters made and deleted", "", values(all, func(r soakResult) float64 { return float64(r.cycles()) })...),
+			report.Info("duration", "hours", values(all, soakResult.hours)...).HigherIsBetter(),
+			report.Info("clusters made and deleted", "", values(all, func(r soakResult) float64 { return float64(r.cycles()) })...).HigherIsBetter(),
 			rest("the heap in use", " MB", func(s soakSample) float64 { return s.Heap }),
 			rest("anonymous memory", " MB", func(s soakSample) float64 { return s.Anonymous }).WhatWasTried(anonymousKept),
 			report.Info("highest anonymous memory", "MB", values(all, soakResult.peak)...),

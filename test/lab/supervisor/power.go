@@ -84,13 +84,12 @@ func (all *machines) end(name string, stopped bool, end func(*machine)) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.running == nil {
-		return nil
+	if m.running != nil {
+		end(m)
+		m.running = nil
+		err = m.cleanUp()
 	}
-	end(m)
-	m.running = nil
-	err = m.cleanUp()
-	if stopped && m.instantiated {
+	if stopped && m.instantiated && !m.stopped { // also after its power was cut
 		err = errors.Join(err, all.lab.cloud.StopInstance(context.Background(), m.InstanceID))
 		m.stopped = true
 	}

@@ -10,7 +10,7 @@ import (
 const (
 	// countNoise is for counts: a mean over many objects depends a little on the speed of the machine.
 	countNoise = 0.05
-	// noise is for times, CPU and memory of one machine. Samples that differ by more have more of it.
+	// noise is for times, CPU and memory of one machine.
 	noise = 0.15
 )
 
@@ -22,8 +22,8 @@ type Change struct {
 	Measured *Measurement
 }
 
-// Compare returns the figures of a measurement that are worse than in the results by more than noise. Higher is worse, except for
-// rates. It compares counts always, and other figures only if both were measured on the same kind of machine; comparable
+// Compare returns the figures of a measurement that are worse than in the results by more than noise, which is at least that of their
+// samples. Higher is worse, except for rates. It compares counts always, and other figures only if both were measured on the same kind of machine; comparable
 // reports whether they were. A figure that was not measured before is not compared.
 func (r *Results) Compare(m Measurement) (worse []Change, comparable bool) {
 	before := r.of(m.Section)
@@ -60,15 +60,31 @@ func (m *Measurement) figure(what string, f Figure) *Figure {
 
 // worseThan is false for a figure without samples, and for a growth that may be negative, which its goal judges.
 func (f Figure) worseThan(before Figure) bool {
+	spread := max(before.spread(), f.spread())
 	switch {
-	case !f.Measured() || f.Rate:
+	case !f.Measured():
 		return false
 	case f.Count:
-		return f.Value() > before.Value()*(1+countNoise)
+		return f.Value() > before.Value()*(1+max(countNoise, spread))
 	case before.Value() <= 0:
 		return false
+	case f.Rate:
+		return f.Value() < before.Value()*(1-max(noise, spread))
 	}
-	return f.Value() > before.Value()*(1+max(noise, before.spread(), f.spread()))
+	return f.Value() > before.Value()*(1+max(noise, spread))
+}
+
+// NewCounts returns the counts of a measurement that are not in the results, so that nothing guards them.
+func (r *Results) NewCounts(m Measurement) (names []string) {
+	before := r.of(m.Section)
+	for _, row := range m.Rows {
+		for _, f := range row.Figures {
+			if f.Count && f.Measured() && (before == nil || before.figure(row.What, f) == nil) {
+				names = append(names, row.What+": "+f.Name)
+			}
+		}
+	}
+	return names
 }
 
 // spread is the distance between the samples, as a part of the median.

@@ -26,7 +26,9 @@ func TestWhatIsWorse(t *testing.T) {
 		"a longer time between samples that differ":   {seconds(10, 8, 12), seconds(12), "a", false},
 		"a much longer time than samples that differ": {seconds(10, 8, 12), seconds(15), "a", true},
 		"a growth after a decrease":                   {Info("growth", "%", -1), Info("growth", "%", 2), "a", false},
-		"a lower rate":                                {Info("tunnel", "MiB/s", 20).HigherIsBetter(), Info("tunnel", "MiB/s", 25).HigherIsBetter(), "a", false},
+		"a higher rate":                               {Info("tunnel", "MiB/s", 20).HigherIsBetter(), Info("tunnel", "MiB/s", 30).HigherIsBetter(), "a", false},
+		"a lower rate":                                {Info("tunnel", "MiB/s", 20).HigherIsBetter(), Info("tunnel", "MiB/s", 10).HigherIsBetter(), "a", true},
+		"a count within the spread of its samples":    {count(9, 8, 8), count(9), "a", false},
 		"not measured now":                            {seconds(10), seconds(), "a", false},
 		"not measured before":                         {seconds(), seconds(10), "a", false},
 	} {
@@ -44,6 +46,16 @@ func TestWhatIsWorse(t *testing.T) {
 func TestASectionThatWasNotMeasured(t *testing.T) {
 	if worse, comparable := (&Results{}).Compare(Measurement{Section: "s"}); worse != nil || comparable {
 		t.Errorf("got %+v, comparable %t", worse, comparable)
+	}
+}
+
+func TestCountsThatNothingGuards(t *testing.T) {
+	known, renamed := Info("writes", "", 1).Counted(), Info("writes each", "", 1).Counted()
+	r := &Results{}
+	r.Add(Measurement{Section: "s", Rows: []Row{{What: "row", Figures: []Figure{known}}}})
+	got := r.NewCounts(Measurement{Section: "s", Rows: []Row{{What: "row", Figures: []Figure{known, renamed, Info("time", "s", 1)}}}})
+	if len(got) != 1 || got[0] != "row: writes each" {
+		t.Errorf("got %q", got)
 	}
 }
 

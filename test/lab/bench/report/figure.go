@@ -22,7 +22,7 @@ type Figure struct {
 	Unit    string
 	// Goal is the maximum; nil for a figure that only explains others.
 	Goal *float64
-	// Count is true for a number that does not depend on the speed of the machine: calls, writes, leftovers.
+	// Count is true for a number that hardly depends on the speed of the machine: calls, writes, leftovers.
 	Count bool
 	// Rate is true if higher is better.
 	Rate bool

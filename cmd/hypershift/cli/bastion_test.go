@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -39,14 +40,19 @@ func (u *user) givenNetwork(more ...string) {
 // bastion returns the only instance of the account.
 func (u *user) bastion() ec2types.Instance {
 	u.t.Helper()
-	out, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeInstances(u.t.Context(), &ec2.DescribeInstancesInput{
-		Filters: []ec2types.Filter{{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopped"}}},
-	})
-	u.try(err)
-	if len(out.Reservations) != 1 || len(out.Reservations[0].Instances) != 1 {
-		u.t.Fatalf("there are %d reservations", len(out.Reservations))
+	for {
+		out, err := ec2.NewFromConfig(emulator.Config(u.account)).DescribeInstances(u.t.Context(), &ec2.DescribeInstancesInput{
+			Filters: []ec2types.Filter{{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}}},
+		})
+		u.try(err)
+		if len(out.Reservations) != 1 || len(out.Reservations[0].Instances) != 1 {
+			u.t.Fatalf("there are %d reservations", len(out.Reservations))
+		}
+		if i := out.Reservations[0].Instances[0]; i.State.Name != ec2types.InstanceStateNamePending {
+			return i
+		}
+		time.Sleep(100 * time.Millisecond) // it was stopped, and starts
 	}
-	return out.Reservations[0].Instances[0]
 }
 
 // changeBastion changes by hand the attributes that create bastion repairs.

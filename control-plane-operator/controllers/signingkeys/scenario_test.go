@@ -249,7 +249,8 @@ func scenario(t testing.TB) *crashtest.Scenario {
 		return nil
 	}
 	s.Mask = func(text string) string {
-		return strings.NewReplacer(e.state.Signing.ID, "new", e.state.Revision(), "revision", e.state.IDs()[len(e.state.IDs())-1], "old").Replace(text)
+		// YAML quotes a revision that looks like a number.
+		return strings.NewReplacer(e.state.Signing.ID, "new", `"`+e.state.Revision()+`"`, "revision", e.state.Revision(), "revision", e.state.IDs()[len(e.state.IDs())-1], "old").Replace(text)
 	}
 	s.Ready = func(context.Context) string {
 		if r := e.report(); e.state.Next != nil || r == nil || r.LoadedRevision != e.state.Revision() {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
@@ -136,7 +137,7 @@ func ours(node *corev1.Node) int {
 // findPods lists the pods of control planes on the node.
 func (r *Reconciler) findPods(ctx context.Context, s *scope) error {
 	var namespaces corev1.NamespaceList
-	if err := r.Client.List(ctx, &namespaces, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &namespaces, client.HasLabels{hyperv1.ControlPlaneNamespaceLabel}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing the namespaces of control planes: %w", err)
 	}
 	planes := map[string]bool{}

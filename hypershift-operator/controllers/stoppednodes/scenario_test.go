@@ -40,6 +40,7 @@ func newStopping(t testing.TB) *stopping {
 		testenv.WithIndex(&corev1.Pod{}, "spec.nodeName", func(obj client.Object) []string { return []string{obj.(*corev1.Pod).Spec.NodeName} }),
 		testenv.WithObjects(
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: testenv.Namespace, Labels: map[string]string{hyperv1.ControlPlaneNamespaceLabel: "true"}}},
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}},
 			node(),
 			pod(testenv.Namespace, "etcd-0", machine), pod(testenv.Namespace, "kube-apiserver", machine), pod(testenv.Namespace, "router", "m2"),
 			pod(tenant, "database", machine),

@@ -22,8 +22,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lifetime is how long contents stay in memory after they were read. The start of a control plane takes less.
-const lifetime = 5 * time.Minute
+const (
+	// lifetime is how long contents stay in memory after they were read. The start of a control plane takes less.
+	lifetime = 5 * time.Minute
+	// maxSize is the size of the largest contents that stay in memory, in bytes. Pull secrets, keys and most bundles are smaller. A tenant
+	// may have many objects of 1 MiB, which would fill the memory of the operator.
+	maxSize = 64 << 10
+)
 
 // A Reader is a client.Reader whose Get returns Secrets and ConfigMaps from memory if their version is the current one. Other objects,
 // lists, and objects that the watch does not report are read from the API server.
@@ -36,18 +41,30 @@ type Reader struct {
 	clock    clock.WithDelayedExecution
 
 	mu     sync.Mutex
-	memory map[object]client.Object
+	memory map[object]remembered
 }
 
-// object identifies a version of an object.
+// object identifies an object. Only one version of it is in memory: a tenant may write new ones all the time.
 type object struct {
-	uid     types.UID
-	version string
+	kind string
+	key  client.ObjectKey
+}
+
+// remembered is an object with its version.
+type remembered struct {
+	version version
+	obj     client.Object
+}
+
+// version identifies a version of all objects.
+type version struct {
+	uid             types.UID
+	resourceVersion string
 }
 
 // New returns a Reader. live reads from the API server; versions is the cache of a watch, and may have metadata only.
 func New(live, versions client.Reader, c clock.WithDelayedExecution) *Reader {
-	return &Reader{Reader: live, versions: versions, clock: c, memory: map[object]client.Object{}}
+	return &Reader{Reader: live, versions: versions, clock: c, memory: map[object]remembered{}}
 }
 
 // Get reads an object. The errors are those of the API server.
@@ -65,13 +82,14 @@ func (r *Reader) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	case err != nil:
 		return fmt.Errorf("getting the version of %s %s: %w", kind, key, err)
 	}
-	if r.recall(current, into) {
+	id := object{kind, key}
+	if r.recall(id, versionOf(current), into) {
 		return nil
 	}
 	if err := r.Reader.Get(ctx, key, into); err != nil {
 		return err
 	}
-	r.remember(into)
+	r.remember(id, into)
 	return nil
 }
 
@@ -85,42 +103,64 @@ func kindOf(obj client.Object) (kind string, ok bool) {
 	return "", false
 }
 
-func versionOf(obj client.Object) object {
-	return object{uid: obj.GetUID(), version: obj.GetResourceVersion()}
+func versionOf(obj client.Object) version {
+	return version{uid: obj.GetUID(), resourceVersion: obj.GetResourceVersion()}
 }
 
 // recall copies the contents of a version, and reports whether they are in memory. Callers may change what they get.
-func (r *Reader) recall(current, into client.Object) bool {
+func (r *Reader) recall(id object, current version, into client.Object) bool {
 	r.mu.Lock()
-	found := r.memory[versionOf(current)]
+	found, ok := r.memory[id]
 	r.mu.Unlock()
-	switch found := found.(type) {
+	if !ok || found.version != current {
+		return false
+	}
+	switch found := found.obj.(type) {
 	case *corev1.Secret:
-		found.DeepCopyInto(into.(*corev1.Secret)) //nolint:forcetypeassert // a UID has one kind
+		found.DeepCopyInto(into.(*corev1.Secret)) //nolint:forcetypeassert // id has the kind
 	case *corev1.ConfigMap:
 		found.DeepCopyInto(into.(*corev1.ConfigMap)) //nolint:forcetypeassert // as above
-	default:
-		return false
 	}
 	return true
 }
 
-// remember keeps a version for its lifetime.
-func (r *Reader) remember(obj client.Object) {
-	id := versionOf(obj)
-	if id.uid == "" || id.version == "" {
+// remember keeps a version for its lifetime, or until there is another one.
+func (r *Reader) remember(id object, obj client.Object) {
+	now := versionOf(obj)
+	if now.uid == "" || now.resourceVersion == "" || size(obj) > maxSize {
 		return
 	}
 	kept, _ := obj.DeepCopyObject().(client.Object)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.memory[id]; ok {
+	if r.memory[id].version == now {
 		return // another caller read it at the same time
 	}
-	r.memory[id] = kept
+	r.memory[id] = remembered{now, kept}
+	// It refers to the version, not to the contents, which another version may have replaced.
 	r.clock.AfterFunc(lifetime, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.memory, id)
+		if r.memory[id].version == now {
+			delete(r.memory, id)
+		}
 	})
+}
+
+// size is the size of the contents, in bytes.
+func size(obj client.Object) (n int) {
+	switch obj := obj.(type) {
+	case *corev1.Secret:
+		for _, value := range obj.Data {
+			n += len(value)
+		}
+	case *corev1.ConfigMap:
+		for _, value := range obj.Data {
+			n += len(value)
+		}
+		for _, value := range obj.BinaryData {
+			n += len(value)
+		}
+	}
+	return n
 }

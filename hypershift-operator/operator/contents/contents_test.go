@@ -2,6 +2,8 @@ package contents
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -169,6 +171,28 @@ func TestContentsLeaveTheMemory(t *testing.T) {
 		t.Errorf("%d versions are in memory", n)
 	}
 	e.wantRead("after their lifetime", "first", 1)
+}
+
+// A tenant that writes its Secret all the time, or a large one, does not fill the memory.
+func TestATenantDoesNotFillTheMemory(t *testing.T) {
+	e := newTestEnv(t)
+	s := e.create("a", "0")
+	for i := range 100 {
+		e.update(s, strconv.Itoa(i+1))
+		e.deliver(s)
+		e.read()
+		e.clock.Step(time.Second)
+	}
+	if n := len(e.reader.memory); n != 1 {
+		t.Errorf("%d versions are in memory", n)
+	}
+	e.clock.Step(lifetime - 2*time.Second) // those of the earlier versions have passed, and that of the last one has not
+	e.wantRead("the last version", "100", 0)
+	large := strings.Repeat("x", maxSize+1)
+	e.update(s, large)
+	e.deliver(s)
+	e.read()
+	e.wantRead("a large one, again", large, 1)
 }
 
 func TestCallersGetCopies(t *testing.T) {

@@ -34,7 +34,7 @@ const (
 // lists, and objects that the watch does not report are read from the API server.
 //
 // The result is as old as the watch: a caller that the same watch notifies sees each change, later than the change by the delay of the
-// watch. Who decides by the result whether to overwrite something must read from the API server.
+// watch. A caller that overwrites something because of the result must read from the API server.
 type Reader struct {
 	client.Reader
 	versions client.Reader

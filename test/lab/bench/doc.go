@@ -10,8 +10,8 @@
 // It is not a test: measurements depend on the machine. Exceeding a goal is not a failure; the exit code only tells whether the
 // measurement itself succeeded, and with -counts whether a count is higher than before. Goals, the figures of other projects and the attempts are next to the rows in the code.
 // At the end it prints the figures that are worse than in results/results.json by more than noise: counts of calls and writes always, times, CPU
-// and memory if the committed results are of the same kind of machine. -counts measures only sections whose counts need minutes and no
-// lab, and fails if one is higher: the CI job runs it. -json adds the results to a file, -page writes docs/benchmarks.md from results/results.json.
+// and memory if the committed results are of the same kind of machine. -counts measures only sections with counts that need minutes and
+// no lab, and fails if one is higher: the CI job runs it. -json adds the results to a file, -page writes docs/benchmarks.md from results/results.json.
 //
 //	section            real parts                                            where
 //	one cluster        API server, both operators' controllers; AWS in       onecluster.go

@@ -70,7 +70,7 @@ var sections = []section{
 	{"under fire", aLab, onLabOf(4, underFire), fireRows(nil), strings.Replace(inALab, "three machines", "four machines in three zones", 1)},
 }
 
-// countSections are sections whose counts show within minutes, and without a lab, that a change makes more calls or writes.
+// countSections have counts that show within minutes, and without a lab, that a change makes more calls or writes.
 var countSections = []string{"one cluster", "at rest", "AWS infrastructure", "200 HostedClusters"}
 
 // named are sections that run only if -only has their name, because they take long.

@@ -133,7 +133,7 @@ func TestStoppedMachine(t *testing.T) {
 	h.waitForCondition(hyperv1.HostedClusterAvailable, "True")
 }
 
-// podReady returns whether the pod is ready, and not on its way out.
+// podReady returns whether the pod is ready, and is not being deleted.
 func podReady(p *corev1.Pod) bool {
 	return p.DeletionTimestamp.IsZero() && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -196,11 +196,8 @@ func (h *hosted) moved(ctx context.Context, from string, before []corev1.Pod) er
 // ready returns the number of ready pods of a kind.
 func ready(pods []corev1.Pod, kind string) int {
 	n := 0
-	for _, p := range pods {
-		isReady := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		})
-		if p.Labels["app"] == kind && p.DeletionTimestamp.IsZero() && isReady {
+	for i := range pods {
+		if pods[i].Labels["app"] == kind && podReady(&pods[i]) {
 			n++
 		}
 	}

@@ -82,12 +82,12 @@ var kindOfCode = map[string]ErrorKind{
 	"ServiceUnavailable":                              Transient,
 	"Unavailable":                                     Transient,
 	"ConcurrentModification":                          Busy, // IAM
+	"IncorrectInstanceState":                          Busy, // an instance that stops cannot start for a minute or two
 	"InvalidIPAddress.InUse":                          Busy, // an instance that is being terminated has its address for minutes
 	"OperationAborted":                                Busy, // S3
 	"PriorRequestNotComplete":                         Busy, // Route 53
 	"Client.InvalidState":                             NotReady,
 	"Gateway.NotAttached":                             NotReady,
-	"IncorrectInstanceState":                          NotReady,
 	"IncorrectState":                                  NotReady,
 	"DeleteConflict":                                  InUse,
 	"DependencyViolation":                             InUse,

@@ -38,6 +38,9 @@ func TestKindAndMessage(t *testing.T) {
 		"a second change of a resource": {
 			call("IAM", "TagRole", code("ConcurrentModification", "")), awsx.Busy, "IAM TagRole: ConcurrentModification",
 		},
+		"a start of an instance that stops": {
+			call("EC2", "StartInstances", code("IncorrectInstanceState", "")), awsx.Busy, "EC2 StartInstances: IncorrectInstanceState",
+		},
 		"a resource in another state": {
 			call("EC2", "ModifyVpcEndpoint", code("IncorrectState", "pending")), awsx.NotReady, "EC2 ModifyVpcEndpoint: IncorrectState: pending",
 		},

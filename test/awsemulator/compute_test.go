@@ -94,6 +94,8 @@ func TestAnInstanceTakesItsTime(t *testing.T) {
 	_, err = a.ec2.StopInstances(t.Context(), &ec2.StopInstancesInput{InstanceIds: []string{id}})
 	must(t, err)
 	equal(t, "after stop", describe(id).State.Name, types.InstanceStateNameStopping)
+	_, err = a.ec2.StartInstances(t.Context(), &ec2.StartInstancesInput{InstanceIds: []string{id}})
+	refused(t, err, "IncorrectInstanceState")
 	instantly(t)
 	equal(t, "later", describe(id).State.Name, types.InstanceStateNameStopped)
 	slowly(t)

@@ -30,6 +30,7 @@ from . import (  # noqa: F401
     quotas,
     route53,
     sharing,
+    speed,
     tags,
     webidentity,
 )

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from moto.ec2.models import ec2_backends
+from moto.ec2.exceptions import EC2ClientError
+from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.instances import Instance, InstanceState
 from moto.ec2.models.nat_gateways import NatGateway
 from moto.ec2.models.security_groups import SecurityGroup
@@ -200,6 +201,18 @@ class _InstanceState(InstanceState):
 def _init_instance(original: Any, self: Instance, *args: Any, **kwargs: Any) -> None:
     original(self, *args, **kwargs)
     self._state = _InstanceState()
+
+
+@wrap(EC2Backend, "start_instances")
+def _start(original: Any, self: EC2Backend, instance_ids: list[str]) -> Any:
+    # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+    for instance in self.get_multi_instances_by_id(instance_ids):
+        if instance._state.name in ("stopping", "shutting-down", "terminated"):
+            raise EC2ClientError(
+                "IncorrectInstanceState",
+                f"The instance '{instance.id}' is not in a state from which it can be started.",
+            )
+    return original(self, instance_ids)
 
 
 @wrap(Instance, "terminate")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
@@ -57,9 +58,14 @@ func (c *Cloud) StopInstance(ctx context.Context, id string) error {
 	return nil
 }
 
-// StartInstance starts an instance that was stopped.
+// StartInstance starts an instance that was stopped, as soon as it is.
 func (c *Cloud) StartInstance(ctx context.Context, id string) error {
-	_, err := ec2.NewFromConfig(c.AWS.Config(c.Management.Account)).StartInstances(ctx, &ec2.StartInstancesInput{InstanceIds: []string{id}})
+	api := ec2.NewFromConfig(c.AWS.Config(c.Management.Account))
+	stopped := ec2.NewInstanceStoppedWaiter(api, func(o *ec2.InstanceStoppedWaiterOptions) { o.MinDelay, o.MaxDelay = 100*time.Millisecond, time.Second })
+	if err := stopped.Wait(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}}, time.Minute); err != nil {
+		return fmt.Errorf("waiting until instance %s is stopped: %w", id, err)
+	}
+	_, err := api.StartInstances(ctx, &ec2.StartInstancesInput{InstanceIds: []string{id}})
 	if err != nil {
 		return fmt.Errorf("starting instance %s: %w", id, err)
 	}

@@ -127,8 +127,8 @@ func (r *Reconciler) controller() *Controller {
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
 			return statusPart{AWSRolesIsolation: hcp.Status.AWSRolesIsolation}
 		},
-		Spacing: reconcile.DefaultSpacing,
-		Resync:  func(*hyperv1.HostedControlPlane) time.Duration { return min(maxInterval, opts.Interval) },
+		Spacing: reconcile.DefaultSpacing, CanWait: []string{"awsRolesIsolation"},
+		Resync: func(*hyperv1.HostedControlPlane) time.Duration { return min(maxInterval, opts.Interval) },
 	}
 }
 

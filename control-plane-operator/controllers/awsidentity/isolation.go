@@ -44,6 +44,7 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 	}
 	if last != nil && last.roles == digest {
 		if age := r.Clock.Since(last.at); age >= 0 && age < lasts(last.err) {
+			recordIsolation(hcp, last) // the write of the record may have been put off
 			return last.err
 		}
 	}
@@ -63,15 +64,21 @@ func (r *Reconciler) checkIsolation(ctx context.Context, hcp *hyperv1.HostedCont
 		}
 	}
 	found := trusted{roles: digest, at: r.Clock.Now()}
-	hcp.Status.AWSRolesIsolation = &hyperv1.AWSRolesIsolationRecord{RolesHash: digest, CheckedTime: metav1.NewTime(found.at)}
 	if len(findings) > 0 {
-		// The roles may have been changed when the next process starts.
-		hcp.Status.AWSRolesIsolation = nil
 		found.err = reconcile.Block(hyperv1.ServiceAccountTrustedReason,
 			"administrators of the hosted cluster can take on roles of its operators: %s; docs/permissions.md has the trust policies", strings.Join(findings, "; "))
 	}
 	r.of(hcp).trust = &found
+	recordIsolation(hcp, &found)
 	return found.err
+}
+
+// recordIsolation records a check without a finding for the next process. When that starts, exposed roles may have been changed.
+func recordIsolation(hcp *hyperv1.HostedControlPlane, check *trusted) {
+	hcp.Status.AWSRolesIsolation = nil
+	if check.err == nil {
+		hcp.Status.AWSRolesIsolation = &hyperv1.AWSRolesIsolationRecord{RolesHash: check.roles, CheckedTime: metav1.NewTime(check.at)}
+	}
 }
 
 // hashOf is about everything that an answer of STS depends on and that we know.

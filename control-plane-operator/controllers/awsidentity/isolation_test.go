@@ -185,6 +185,26 @@ func TestANewProcessChecksRolesOnlyForAReason(t *testing.T) {
 	}
 }
 
+// The write of a record may be put off until the next reconcile, which has to make it again.
+func TestAReconcileWithoutACheckRecordsTheLastOne(t *testing.T) {
+	e := newFakeRoles(t)
+	e.trust(names.ControlPlaneOperatorSubject)
+	e.Restart()
+	e.Once()
+	hcp := e.HCP()
+	record := hcp.Status.AWSRolesIsolation
+	hcp.Status.AWSRolesIsolation = nil
+	e.Must(e.Admin().Status().Update(t.Context(), hcp))
+	calls := len(e.AWS.Calls())
+	e.Once()
+	if got := e.HCP().Status.AWSRolesIsolation; record == nil || got == nil || got.RolesHash != record.RolesHash {
+		t.Errorf("the record is %+v, want %+v", got, record)
+	}
+	if now := len(e.AWS.Calls()); now != calls {
+		t.Errorf("%d calls for it", now-calls)
+	}
+}
+
 // The next process checks a finding of the former one at once: it may be repaired.
 func TestAFindingIsNotRecorded(t *testing.T) {
 	e := newFakeRoles(t)

@@ -120,7 +120,7 @@ func (r *Reconciler) controller() *Controller {
 		},
 		Phase: func(*scope) []reconcile.Step[*scope] { return steps },
 		Store: r.Status, Conditions: ours, Fields: fields,
-		Spacing: reconcile.DefaultSpacing, Prompt: []string{hyperv1.KubeAPIServerAvailable},
+		Spacing: reconcile.DefaultSpacing, Prompt: []string{hyperv1.KubeAPIServerAvailable}, CanWait: []string{"kubeConfig"},
 		Status: summarize,
 		Resync: func(s *scope) time.Duration {
 			if s.hcp.Status.Ready || s.hcp.Sleeps() {

@@ -17,17 +17,21 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
-// ensureCluster presents the cluster to Cluster API. While there are no machines, its objects are not needed, and they
-// are created when the address of the API server is known, which they contain.
-func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) error {
-	if !s.workers && (s.hcp == nil || s.hcp.Status.ControlPlaneEndpoint.Host == "") {
+// ensureCluster presents the cluster to Cluster API. The objects are created with the first node pool. After the last one they stay, but
+// a user may delete them.
+func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) (err error) {
+	var remaining []string
+	switch {
+	case s.aws() == nil:
 		return nil
+	case !s.workers && s.cluster == nil:
+		remaining, err = r.capi.Release(ctx, s.machinesCluster())
+	default:
+		s.cluster, remaining, err = r.capi.Ensure(ctx, s.machinesCluster())
 	}
-	cluster, remaining, err := r.capi.Ensure(ctx, s.machinesCluster())
 	if err != nil {
 		return err
 	}
-	s.cluster = cluster
 	if len(remaining) > 0 {
 		return reconcile.Wait(clusterInterval, hyperv1.DeletingReason, "a user has deleted %s: it is created again when no machine is left, so delete the node pools", strings.Join(remaining, " and "))
 	}

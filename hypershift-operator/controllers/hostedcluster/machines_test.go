@@ -119,8 +119,8 @@ func (e *managementCluster) home(ctx context.Context) bool {
 	return err == nil && e.existsIn(ctx, ns, client.ObjectKey{Name: plane}) && controlplane.Owns(hc, ns)
 }
 
-// Otherwise its objects would be written twice. With machines they are needed at once.
-func TestAClusterWithoutMachinesIsPresentedWithItsAddress(t *testing.T) {
+// With machines its objects are needed at once, and without them not at all.
+func TestAClusterIsPresentedWithItsFirstNodePool(t *testing.T) {
 	for name, with := range map[string]client.Object{"without machines": nil, "with a node pool": pool()} {
 		t.Run(name, func(t *testing.T) {
 			e := newEmptyManagementCluster(t)
@@ -137,6 +137,12 @@ func TestAClusterWithoutMachinesIsPresentedWithItsAddress(t *testing.T) {
 			e.silent = false
 			e.Run(5)
 			cluster, infra := &clusterv1.Cluster{}, &infrav1.AWSCluster{}
+			if with == nil {
+				if e.Has(cluster, "demo-x") || e.Has(infra, "demo") {
+					t.Error("it is presented")
+				}
+				return
+			}
 			if !e.Has(cluster, "demo-x") || !e.Has(infra, "demo") {
 				t.Fatal("it is not presented")
 			}
@@ -164,13 +170,13 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	if controllers() {
 		t.Error("controllers of machines run for a cluster that has no node pool")
 	}
-	if !e.Has(&clusterv1.Cluster{}, "demo-x") || !e.Has(&infrav1.AWSCluster{}, "demo") {
-		t.Error("the cluster is not shown to Cluster API")
-	}
 	e.Create(pool())
 	e.Run(3)
 	if !controllers() {
 		t.Error("nothing makes machines for the node pool")
+	}
+	if !e.Has(&clusterv1.Cluster{}, "demo-x") || !e.Has(&infrav1.AWSCluster{}, "demo") {
+		t.Error("the cluster is not shown to Cluster API")
 	}
 	e.Delete(pool())
 	e.Must(e.Try())
@@ -401,8 +407,29 @@ func TestADeletedClusterIsCreatedAgainAfterItsMachines(t *testing.T) {
 	e.Delete(pool())
 	e.Run(4)
 	c := &clusterv1.Cluster{}
+	if e.Has(c, "demo-x") {
+		t.Errorf("it is not released without machines: %+v", c.ObjectMeta)
+	}
+	e.Create(pool())
+	e.Run(4)
 	if !e.Has(c, "demo-x") || !c.DeletionTimestamp.IsZero() {
 		t.Errorf("it is not made again: %+v", c.ObjectMeta)
+	}
+	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
+}
+
+// A user may delete them when the last node pool and its controllers are gone.
+func TestADeletedClusterIsReleasedWithoutControllers(t *testing.T) {
+	e := newManagementCluster(t)
+	e.Run(10)
+	e.Delete(pool())
+	e.Run(8)
+	for _, obj := range []client.Object{&clusterv1.Cluster{}, &infrav1.AWSCluster{}} {
+		e.Must(e.Admin().DeleteAllOf(t.Context(), obj, client.InNamespace(plane)))
+	}
+	e.Run(4)
+	if e.Has(&clusterv1.Cluster{}, "demo-x") || e.Has(&infrav1.AWSCluster{}, "demo") {
+		t.Error("they are not released")
 	}
 	e.ExpectCondition(hyperv1.ReconciliationSucceeded, metav1.ConditionTrue, hyperv1.AsExpectedReason, "")
 }

@@ -30,14 +30,14 @@ func TestTheClusterOwnsTheObjectsThatClusterAPIExpects(t *testing.T) {
 	e.Restart()
 	e.Run(10)
 	cluster := &clusterv1.Cluster{}
-	if !e.Has(cluster, "demo-x") {
-		t.Fatal("there is no Cluster")
-	}
 	if _, any := e.ownedBy(&hyperv1.HostedControlPlane{}, "demo", cluster); any {
 		t.Error("the control plane has an owner although Cluster API does not run")
 	}
 	e.Must(e.Admin().Create(t.Context(), pool()))
 	e.Run(10)
+	if !e.Has(cluster, "demo-x") {
+		t.Fatal("there is no Cluster")
+	}
 	for _, obj := range []client.Object{&hyperv1.HostedControlPlane{}, &infrav1.AWSCluster{}} {
 		if its, _ := e.ownedBy(obj, "demo", cluster); !its {
 			t.Errorf("%T is left for Cluster API to give it an owner", obj)
@@ -79,6 +79,11 @@ func TestADeletedClusterDoesNotDeleteTheControlPlane(t *testing.T) {
 	hcp.OwnerReferences = []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID}}
 	e.Update(hcp)
 	e.Delete(pool())
+	e.Run(4)
+	if its, _ := e.ownedBy(hcp, "demo", cluster); its {
+		t.Error("it has an owner that is released")
+	}
+	e.Create(pool())
 	e.Run(4)
 	made := &clusterv1.Cluster{}
 	if !e.Has(made, "demo-x") || made.UID == cluster.UID {

@@ -63,10 +63,7 @@ func (c Cluster) set() apply.Set {
 // Ensure presents the cluster to Cluster API, and returns the Cluster, as Object is. remaining names objects that are
 // being deleted and are created again when no machine is left.
 func (m Manager) Ensure(ctx context.Context, c Cluster) (object *clusterv1.Cluster, remaining []string, err error) {
-	if c.AWS == nil {
-		return nil, nil, nil
-	}
-	if c.Object == nil && c.Machines {
+	if c.Object == nil {
 		if c.Object, err = m.create(ctx, c); err != nil {
 			return nil, nil, err
 		}

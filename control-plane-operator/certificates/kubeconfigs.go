@@ -37,13 +37,15 @@ func kubeconfigs(hcp *hyperv1.HostedControlPlane, facts Facts) []kubeconfig {
 		{secret: names.AdminKubeconfig, host: facts.API.Name, port: facts.API.Port, outside: true, Request: admin},
 		{secret: names.CustomAdminKubeconfig, host: custom, port: facts.API.Port, outside: true, Request: admin},
 		{secret: names.ControllerManagerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.ControllerManagerUser, Usage: pki.Client}},
-		{secret: names.SchedulerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.SchedulerUser, Usage: pki.Client}},
 		{secret: names.ControlPlaneOperatorKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.ControlPlaneOperatorUser, Groups: []string{names.ControlPlaneOperatorGroup}, Usage: pki.Client}},
 		{
 			secret: names.ClusterKubeconfig(hcp.Spec.InfraID), key: names.ClusterKubeconfigFile, host: inside, port: apiPort,
 			labels:  map[string]string{names.ClusterNameLabel: hcp.Spec.InfraID},
 			Request: pki.Request{User: names.ClusterAPIUser, Groups: []string{names.ClusterAPIGroup}, Usage: pki.Client},
 		},
+	}
+	if facts.Scheduler {
+		all = append(all, kubeconfig{secret: names.SchedulerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.SchedulerUser, Usage: pki.Client}})
 	}
 	if facts.CloudController {
 		all = append(all, kubeconfig{secret: names.CloudControllerKubeconfig, host: inside, port: apiPort, Request: pki.Request{User: names.CloudControllerUser, Usage: pki.Client}})

@@ -35,8 +35,10 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 		{names.AggregatorClientCertificate, names.AggregatorClientSigner, pki.Request{User: names.AggregatorUser, Usage: pki.Client}},
 		{names.KubeletClientCertificate, names.KubeletClientSigner, pki.Request{User: names.APIServerUser, Usage: pki.Client}},
 		{names.ControllerManagerCertificate, names.RootCA, pki.Request{User: names.KubeControllerManager, Usage: pki.Server, Hosts: withLoopback(inService(names.KubeControllerManager, ns))}},
-		{names.SchedulerCertificate, names.RootCA, pki.Request{User: names.KubeScheduler, Usage: pki.Server, Hosts: withLoopback(inService(names.KubeScheduler, ns))}},
 		{names.CustomerBreakGlassCertificate, names.CustomerBreakGlassSigner, pki.Request{User: names.BreakGlassUserPrefix + "system-admin", Groups: []string{names.AdminGroup}, Usage: pki.Client}},
+	}
+	if facts.Scheduler {
+		all = append(all, leaf{names.SchedulerCertificate, names.RootCA, pki.Request{User: names.KubeScheduler, Usage: pki.Server, Hosts: withLoopback(inService(names.KubeScheduler, ns))}})
 	}
 	if facts.MetricsServer {
 		all = append(all, leaf{names.MetricsServerCertificate, names.RootCA, pki.Request{User: names.MetricsServer, Usage: pki.Server, Hosts: inService(names.MetricsServer, metav1.NamespaceSystem)}})

@@ -71,9 +71,22 @@ func TestSteadyStateHasNoWrites(t *testing.T) {
 	}
 }
 
+func TestTheSchedulerHasCertificatesWhileItRuns(t *testing.T) {
+	e := newCertificateAuthorities(t)
+	for _, runs := range []bool{false, true, false} {
+		e.facts.Scheduler = runs
+		e.Once()
+		for _, name := range []string{names.SchedulerCertificate, names.SchedulerKubeconfig} {
+			if e.exists(name) != runs {
+				t.Errorf("the scheduler runs: %t, and %s exists: %t", runs, name, !runs)
+			}
+		}
+	}
+}
+
 func TestCertificatesGainNewHosts(t *testing.T) {
 	e := newCertificateAuthorities(t)
-	e.facts = Facts{}
+	e.facts = Facts{Scheduler: true}
 	e.Once()
 	if e.exists(names.AdminKubeconfig) {
 		t.Error("there is a kubeconfig that leads nowhere")

@@ -37,6 +37,7 @@ type certificateAuthorities struct {
 var reachable = Facts{
 	API:          target.Host{Name: "api.demo.example.com", Port: 6443},
 	Konnectivity: target.Host{Name: "konnectivity.demo.example.com", Port: 443},
+	Scheduler:    true,
 }
 
 func newCertificateAuthorities(t testing.TB, changes ...func(*hyperv1.HostedControlPlane)) *certificateAuthorities {

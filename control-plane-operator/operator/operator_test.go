@@ -156,14 +156,14 @@ func TestTheRoleIsEnough(t *testing.T) {
 	})
 
 	w.eventually("the pods of the control plane are asked for", func() error {
-		for _, name := range []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler} {
+		for _, name := range []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager} {
 			c := &hyperv1.ControlPlaneComponent{}
 			if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, c); err != nil || len(c.Status.Resources) == 0 {
 				return fmt.Errorf("%s: %w, %+v", name, err, c.Status)
 			}
 		}
 		deployments := &appsv1.DeploymentList{}
-		if err := w.admin.List(t.Context(), deployments, client.InNamespace(namespace)); err != nil || len(deployments.Items) != 3 {
+		if err := w.admin.List(t.Context(), deployments, client.InNamespace(namespace)); err != nil || len(deployments.Items) != 2 {
 			return fmt.Errorf("%d Deployments, %w", len(deployments.Items), err)
 		}
 		return nil

@@ -35,6 +35,8 @@ type ControlPlane struct {
 	API, Konnectivity Host
 	// Workers is true when the cluster has or has had nodes.
 	Workers bool
+	// ExpectsNodes is true when the cluster has or has had nodes, has node pools, or makes nodes on demand.
+	ExpectsNodes bool
 	// Available names the available components.
 	Available []string
 	// Serving is true while a pod of the API server exists. Then etcd keeps its pods, although the control plane is to sleep.

@@ -42,9 +42,9 @@ func TestStartNeedsFewWrites(t *testing.T) {
 	eventually(t.Context(), t, "the control plane is published and complete, except for its pods", func() error {
 		return errors.Join(c.published(names.Router), c.readyInfrastructure(), c.exist(
 			&appsv1.StatefulSet{}, names.Etcd,
-			&appsv1.Deployment{}, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler,
+			&appsv1.Deployment{}, names.KubeAPIServer, names.KubeControllerManager,
 			&corev1.Secret{}, names.AdminKubeconfig,
-		), c.reported(names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler))
+		), c.reported(names.Etcd, names.KubeAPIServer, names.KubeControllerManager))
 	})
 	var found []write
 	eventually(t.Context(), t, "the operators do not write any more", func() (err error) {

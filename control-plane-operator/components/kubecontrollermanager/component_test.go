@@ -28,6 +28,7 @@ func TestGolden(t *testing.T) {
 			n.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: "10.132.0.0/14", HostPrefix: 23}, {CIDR: "fd01::/48", HostPrefix: 64}}
 			n.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "172.31.0.0/16"}, {CIDR: "fd02::/112"}}
 		}},
+		targettest.Case{Name: "without-nodes", Adapt: func(env *target.ControlPlane) { env.ExpectsNodes = false }},
 	)
 }
 

@@ -30,8 +30,26 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 		return err
 	}
 	c.Args = slices.Concat(c.Args, nodeRanges, gates)
+	if !env.ExpectsNodes {
+		i := slices.IndexFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--controllers=") })
+		c.Args[i] += ",-" + strings.Join(forNodes, ",-")
+	}
 	showSigningKey(env, d)
 	return nil
+}
+
+// forNodes are the controllers that have nothing to do without nodes, by names that all supported versions know: the program exits for
+// an unknown one. Each costs memory and timers. The garbage collector of pods is
+// not among them: it deletes the pods of nodes that are gone. Neither is the HorizontalPodAutoscaler, which keeps limits of any resource.
+var forNodes = []string{
+	"ephemeral-volume-controller",
+	"node-ipam-controller",
+	"node-lifecycle-controller",
+	"persistentvolume-attach-detach-controller",
+	"persistentvolume-expander-controller",
+	"resourceclaim-controller",
+	"taint-eviction-controller",
+	"ttl-controller",
 }
 
 // SigningKeyAnnotation is on the pods: the ID of the key with which they sign tokens of service accounts.

@@ -19,6 +19,8 @@ var Component = component.Component[*target.ControlPlane]{
 	Name:   names.KubeScheduler,
 	Assets: assets,
 	After:  []string{names.KubeAPIServer},
+	// Without nodes it has nothing to choose from.
+	Wanted: func(env *target.ControlPlane) bool { return env.ExpectsNodes },
 	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("config.yaml", adaptConfig),
 		component.On("deployment.yaml", adaptDeployment),

@@ -124,8 +124,10 @@ type scope struct {
 	routes            []routev1.Route
 	services          map[string]*corev1.Service
 	// workers is true if there are nodes, or have been. resolveWorkers
-	workers   bool
-	available []string
+	workers bool
+	// expectsNodes is true if there are or were nodes, or there will be. resolveWorkers
+	expectsNodes bool
+	available    []string
 	// pods names the pods of components, and serving is true while an API server has one; only of a control plane that sleeps.
 	// gather
 	pods    []string

@@ -1,6 +1,8 @@
 package components
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -12,6 +14,10 @@ func story(policy hyperv1.AvailabilityPolicy) crashtest.Setup {
 		e := newFakeKubelet(t, controlPlane(policy))
 		s := e.Scenario()
 		s.Ready = e.ready
+		remove := s.Delete
+		s.Delete = func(ctx context.Context) error { // the hypershift-operator deletes the machines first, and then Cluster API
+			return errors.Join(e.Admin().Delete(ctx, clusterAPI()), remove(ctx))
+		}
 		return s
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	routev1 "github.com/openshift/api/route/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
@@ -77,6 +78,7 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 		PodIdentityWebhook: s.hcp.Spec.Platform.AWS != nil && s.runs.Components[names.PodIdentityWebhook] != "",
 		EBSCSIController:   ebscsicontroller.Wanted(s.hcp, s.workers) && s.runs.Components[names.EBSCSIDriverImage] != "",
 		CloudController:    cloudcontrollermanager.Wanted(s.hcp, s.workers),
+		Scheduler:          s.expectsNodes,
 		Revocation:         certificates.RevocationIn(revocations.Items),
 		RolledOut:          func(string) bool { return r.isRolledOut(ctx, s.hcp) },
 	})
@@ -164,10 +166,23 @@ func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPl
 	return names, nil
 }
 
-// resolveWorkers determines whether the cluster has or had nodes.
+// resolveWorkers determines whether the cluster has or had nodes, and whether it expects any. The hypershift-operator runs Cluster
+// API while there are node pools.
 func (r *Reconciler) resolveWorkers(ctx context.Context, s *scope) (err error) {
-	s.workers, err = r.hasWorkers(ctx, s.hcp)
-	return err
+	if s.workers, err = r.hasWorkers(ctx, s.hcp); err != nil {
+		return err
+	}
+	s.expectsNodes = s.workers || s.hcp.Spec.AutoNode.Karpenter() != nil
+	if s.expectsNodes {
+		return nil
+	}
+	key := client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ClusterAPI}
+	err = r.Client.Get(ctx, key, &appsv1.Deployment{})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("getting Deployment %s: %w", key.Name, err)
+	}
+	s.expectsNodes = err == nil
+	return nil
 }
 
 // hasWorkers returns whether the cluster has or had nodes. The components for nodes may have left resources that they

@@ -13,12 +13,14 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/neighbours"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // Setup starts the controller with the manager.
@@ -35,6 +37,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Owns(&policyv1.PodDisruptionBudget{}, generationChanged).
 		Owns(&networkingv1.NetworkPolicy{}, generationChanged).
 		Owns(&appsv1.Deployment{}).
+		Watches(&appsv1.Deployment{}, all, builder.WithPredicates(appears(names.ClusterAPI))).
 		Owns(&appsv1.StatefulSet{}).
 		// Pods also mount Secrets and ConfigMaps of users, and Routes and Pods have other owners.
 		Watches(&corev1.Secret{}, all).
@@ -43,6 +46,16 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&routev1.Route{}, all).
 		Watches(&certificatesv1alpha1.CertificateRevocationRequest{}, all).
 		Complete(c)
+}
+
+// appears passes the creation and the deletion of objects with a name.
+func appears(name string) predicate.Predicate {
+	named := func(obj client.Object) bool { return obj.GetName() == name }
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return named(e.Object) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return named(e.Object) },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
 }
 
 // inputsChanged passes changes of fields that other controllers write and this controller reads.

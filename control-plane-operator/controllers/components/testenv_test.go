@@ -15,6 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -36,7 +37,7 @@ const (
 	newer = "registry.example.com/release:1.36.3"
 )
 
-// all are the components of every cluster in the order of an upgrade.
+// all are the components of every cluster with node pools, in the order of an upgrade.
 var all = []string{names.Etcd, names.KubeAPIServer, names.KubeControllerManager, names.KubeScheduler}
 
 // fakeKubelet is a management cluster with pods that become ready unless they are sick.
@@ -62,10 +63,16 @@ func newFakeKubelet(t testing.TB, hcp *hyperv1.HostedControlPlane, options ...te
 			),
 			testenv.WithStatus(&hyperv1.ControlPlaneComponent{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Pod{}),
 			testenv.WithEventIndex(),
+			testenv.WithObjects(clusterAPI()),
 		)...),
 	}
 	e.Start, e.Others = e.start, e.kubelet
 	return e
+}
+
+// clusterAPI is the Deployment that the hypershift-operator makes while there are node pools. Its pods do not matter here.
+func clusterAPI() *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: testenv.In(testenv.Namespace, names.ClusterAPI), Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](0)}}
 }
 
 // controlPlane runs the older release.

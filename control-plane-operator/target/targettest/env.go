@@ -49,6 +49,7 @@ func Env() *target.ControlPlane {
 		},
 		Release:       Release("1.36.3"),
 		OperatorImage: "registry.example.com/control-plane-operator:test",
+		ExpectsNodes:  true,
 		API:           target.Host{Name: "api.demo.example.com", Port: 6443},
 		Konnectivity:  target.Host{Name: "konnectivity.demo.example.com", Port: 443},
 		Secrets:       map[string]*corev1.Secret{},

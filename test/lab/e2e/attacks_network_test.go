@@ -156,7 +156,7 @@ func (h *hosted) attackDrain() {
 func (h *hosted) attackEtcd() {
 	address := h.podOf(names.Etcd).Status.PodIP
 	var attempts sync.WaitGroup
-	for _, from := range []prober{h.prober(metav1.NamespaceDefault, "outsider", nil), h.likePod(names.KubeScheduler)} {
+	for _, from := range []prober{h.prober(metav1.NamespaceDefault, "outsider", nil), h.likePod(names.KubeControllerManager)} {
 		for _, port := range []int32{2379, 2380, 2381} {
 			attempts.Go(func() { from.closed("etcd", address, port) })
 		}

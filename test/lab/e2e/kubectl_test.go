@@ -39,7 +39,6 @@ var everyday = []command{
 	{name: "create a namespace", args: "create namespace everyday", want: `namespace/everyday created`},
 	{name: "create a Deployment", args: "create deployment web -n everyday --image=registry.example.test/web:1 --replicas=2", want: `deployment.apps/web created`},
 	{name: "controllers create its pods", args: "get pods -n everyday -l app=web", want: `(?s)web-\S+ .*Pending.*web-\S+ .*Pending`, again: true},
-	{name: "an event reports why a pod is not scheduled", args: "events -n everyday --types=Warning", want: `FailedScheduling +Pod/web-\S+ +no nodes available to schedule pods`, again: true},
 	{name: "a pod without a node has no logs", args: "logs -n everyday deployment/web", want: `^Found 2 pods, using pod/web-\S+$`},
 	{name: "exec needs a node", args: "exec -n everyday deployment/web -- true", want: `does not have a host assigned`, fails: true},
 	{name: "scale it", args: "scale -n everyday deployment/web --replicas=3", want: `deployment.apps/web scaled`},

@@ -29,10 +29,10 @@ import (
 func TestMistakes(t *testing.T) {
 	begin(t)
 	h := newHosted(t, "mistakes", on.Versions[0])
-	missing := cluster.Registry + "/kube-scheduler@sha256:" + strings.Repeat("0", 64)
-	incomplete, err := on.PushRelease(t.Context(), "incomplete", on.Versions[0], map[string]string{names.KubeScheduler: missing})
+	missing := cluster.Registry + "/kube-controller-manager@sha256:" + strings.Repeat("0", 64)
+	incomplete, err := on.PushRelease(t.Context(), "incomplete", on.Versions[0], map[string]string{names.KubeControllerManager: missing})
 	h.must(err)
-	unresolved, err := on.PushRelease(t.Context(), "unresolved", on.Versions[0], map[string]string{names.KubeScheduler: cluster.Registry + "/kube-scheduler:missing"})
+	unresolved, err := on.PushRelease(t.Context(), "unresolved", on.Versions[0], map[string]string{names.KubeControllerManager: cluster.Registry + "/kube-controller-manager:missing"})
 	h.must(err)
 
 	h.hc.Spec.Release.Image = cluster.Registry + "/kubernetes-release:missing"
@@ -41,7 +41,7 @@ func TestMistakes(t *testing.T) {
 	h.release(on.Images["busybox"])
 	h.waitForReport(hyperv1.ValidReleaseImage, "False", "is not a release payload")
 	h.release(unresolved)
-	h.waitForReport(hyperv1.ValidReleaseImage, "False", "looking up its component kube-scheduler", "kube-scheduler:missing")
+	h.waitForReport(hyperv1.ValidReleaseImage, "False", "looking up its component kube-controller-manager", "kube-controller-manager:missing")
 	h.release("10.55.0.1:1/release:1")
 	h.waitForReport(hyperv1.ValidReleaseImage, "Unknown", "10.55.0.1:1/release:1 could not be read", "no connection to its private address")
 
@@ -53,8 +53,8 @@ func TestMistakes(t *testing.T) {
 	h.waitForReport(hyperv1.HostedClusterAvailable, "False", "no node takes a pod")
 	h.change(func(hc *hyperv1.HostedCluster) { hc.Spec.NodeSelector = nil })
 
-	h.waitForReport(hyperv1.HostedClusterDegraded, "True", "kube-scheduler", missing, "cannot be pulled")
-	h.waitForComponentReport(names.KubeScheduler, hyperv1.ImageNotPulledReason)
+	h.waitForReport(hyperv1.HostedClusterDegraded, "True", "kube-controller-manager", missing, "cannot be pulled")
+	h.waitForComponentReport(names.KubeControllerManager, hyperv1.ImageNotPulledReason)
 	h.release(release(t, on.Versions[0]))
 	h.available()
 	h.waitForCondition(hyperv1.HostedClusterDegraded, "False")
@@ -113,14 +113,14 @@ func (h *hosted) waitForComponentReport(name, reason string) {
 func (h *hosted) loseCertificates() {
 	h.t.Helper()
 	asked := h.load()
-	spoiled, err := h.signer(h.t.Context(), names.SchedulerCertificate)
+	spoiled, err := h.signer(h.t.Context(), names.ControllerManagerCertificate)
 	h.must(err)
 	h.setCertificate(names.APIServerCertificate, nil)
 	spoiled.Data[corev1.TLSCertKey] = []byte("what is this?")
-	h.setCertificate(names.SchedulerCertificate, spoiled.Data)
+	h.setCertificate(names.ControllerManagerCertificate, spoiled.Data)
 
 	started := time.Now()
-	for _, name := range []string{names.APIServerCertificate, names.SchedulerCertificate} {
+	for _, name := range []string{names.APIServerCertificate, names.ControllerManagerCertificate} {
 		h.eventually(name+" is a certificate", func(ctx context.Context) error {
 			secret, err := h.signer(ctx, name)
 			if err != nil {

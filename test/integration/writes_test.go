@@ -26,10 +26,10 @@ import (
 const (
 	// maxObjectWrites is how often the operators may write objects, apart from statuses, for a control plane without running
 	// pods: each object once, and a few again for a finalizer or for facts that become known later.
-	maxObjectWrites = 54
+	maxObjectWrites = 50
 	// maxStatusWrites is a little more than the operators need. The number depends on how fast the machine is: changes in
 	// the same moment are written together, and a status that no program waits for is written every two seconds.
-	maxStatusWrites = 30
+	maxStatusWrites = 26
 	// quiet is how long the operators must not have written before the writes are counted. It is longer than resync and
 	// than a status waits.
 	quiet = 5 * time.Second

@@ -12,7 +12,7 @@ func TestOnlyChoosesWhatWasMeant(t *testing.T) {
 		"at rest":     {"at rest"},
 		"one at rest": {"hosted control planes, one at rest"},
 		"one cluster": {"one cluster"},
-		"restart":     {"restart with 1,000 HostedClusters"},
+		"restart":     {"restart with 1,000 HostedClusters", "restart with 2,000 HostedClusters", "restart with 10,000 NodePools"},
 		"hosted control planes": {
 			"hosted control planes, one after the other", "hosted control planes, one at rest", "hosted control planes, many at once",
 		},

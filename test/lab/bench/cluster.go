@@ -45,7 +45,7 @@ func (c *cluster) users() ([]client.Object, error) {
 		return nil, err
 	}
 	for i, subnet := range c.subnets[:2] {
-		pool, err := c.pool(string(rune('a'+i)), subnet)
+		pool, err := c.pool(poolName(i), subnet)
 		if err != nil {
 			return nil, err
 		}

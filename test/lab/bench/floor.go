@@ -77,14 +77,12 @@ func newFloor(server string, etcd ...string) (*floor, error) {
 		}
 		f.files[name+".crt"], f.files[name+".key"] = leaf.CertPEM, leaf.KeyPEM
 	}
-	for name, user := range map[string]string{"controller-manager": "system:kube-controller-manager", "scheduler": "system:kube-scheduler"} {
-		leaf, err := authority.Issue(pki.Request{User: user, Usage: pki.Client}, pki.DefaultTerms, now)
-		if err != nil {
-			return nil, err
-		}
-		if f.files[name+".kubeconfig"], err = pki.Kubeconfig(server, trust, leaf); err != nil {
-			return nil, err
-		}
+	manager, err := authority.Issue(pki.Request{User: "system:kube-controller-manager", Usage: pki.Client}, pki.DefaultTerms, now)
+	if err != nil {
+		return nil, err
+	}
+	if f.files["controller-manager.kubeconfig"], err = pki.Kubeconfig(server, trust, manager); err != nil {
+		return nil, err
 	}
 	admin, err := authority.Issue(pki.Request{User: "admin", Groups: []string{"system:masters"}, Usage: pki.Client}, pki.DefaultTerms, now)
 	if err != nil {
@@ -225,7 +223,7 @@ func floorVariables(namespace string, instead map[string]string) map[string]stri
 	variables := map[string]string{
 		"NAMESPACE": namespace, "PKI": "/etc/kubernetes/pki", "DATA": "/var/lib/etcd", "LISTEN": "0.0.0.0", "ETCD_HOST": "etcd." + namespace + ".svc",
 		"ETCD_PORT": "2379", "PEER_PORT": "2380", "METRICS_PORT": "2381", "API_PORT": "6443",
-		"ETCD_IMAGE": "etcd", "API_SERVER_IMAGE": "kube-apiserver", "CONTROLLER_MANAGER_IMAGE": "kube-controller-manager", "SCHEDULER_IMAGE": "kube-scheduler",
+		"ETCD_IMAGE": "etcd", "API_SERVER_IMAGE": "kube-apiserver", "CONTROLLER_MANAGER_IMAGE": "kube-controller-manager",
 	}
 	maps.Copy(variables, instead)
 	return variables
@@ -294,7 +292,7 @@ func (b *labBench) liveManifests(ctx context.Context, n int) (seconds float64, e
 	version := b.Versions[0]
 	inLab := map[string]string{"ETCD_IMAGE": b.Images["etcd"]}
 	for variable, name := range map[string]string{
-		"API_SERVER_IMAGE": "kube-apiserver", "CONTROLLER_MANAGER_IMAGE": "kube-controller-manager", "SCHEDULER_IMAGE": "kube-scheduler",
+		"API_SERVER_IMAGE": "kube-apiserver", "CONTROLLER_MANAGER_IMAGE": "kube-controller-manager",
 	} {
 		inLab[variable] = b.Images[images.Key(name, version)]
 	}

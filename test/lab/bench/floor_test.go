@@ -41,7 +41,7 @@ func TestBareProcessesServeAndAcceptTheManifests(t *testing.T) {
 	if err := errors.Join(c.List(t.Context(), &deployments, client.InNamespace("floor")), c.List(t.Context(), &services, client.InNamespace("floor"))); err != nil {
 		t.Fatal(err)
 	}
-	if len(deployments.Items) != 3 || len(services.Items) != 2 {
+	if len(deployments.Items) != 2 || len(services.Items) != 2 {
 		t.Errorf("%d Deployments and %d Services were created", len(deployments.Items), len(services.Items))
 	}
 	other := b.config(b.address)
@@ -61,7 +61,7 @@ func TestManifestsUseFilesThatExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := map[string]bool{"ca.crt": true}
-	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager"} {
 		if !slices.ContainsFunc(flags[name], func(flag string) bool { return strings.Contains(flag, "/etc/kubernetes/pki/") }) {
 			t.Errorf("%s uses no credentials: %q", name, flags[name])
 		}

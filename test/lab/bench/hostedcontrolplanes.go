@@ -71,13 +71,13 @@ func hostedControlPlaneLivesRows(single *labLives) []report.Row {
 		What: "hosted control plane, 1 etcd and 1 API server, images there",
 		Note: "through load balancer and router, three times; after each the floors, on the same machine",
 		Figures: []report.Figure{
-			report.Within("apply → /readyz for its user", 5.5, "s", single.ready...).Earlier("6.7 to 8.4 s").
+			report.Within("apply → /readyz for its user", 5, "s", single.ready...).Earlier("6.7 to 8.4 s").
 				With(kamaji("12.3 s; 6.6 s with probes each second"), manifests("7.1 s"), eks("9 minutes")).
 				WhatWasTried("all components are created at once (decision 0013), certificates do not wait for load balancers, startup probes run each second. " +
 					"Known: kube-apiserver connects to etcd before its Service works, and then waits for the back-off of gRPC."),
 			report.Info("floor: the same images as hand-written manifests, apply → /readyz", "s", single.manifests...),
 			report.Info("floor: etcd and kube-apiserver as processes, start → /readyz", "s", single.processes...),
-			report.Within("apply → /readyz, as a multiple of the hand-written manifests", 1.05, "", multiple(single.ready, single.manifests)...).
+			report.Within("apply → /readyz, as a multiple of the hand-written manifests", 0.9, "", multiple(single.ready, single.manifests)...).
 				WhatWasTried("as for the time."),
 			report.Info("apply → completely rolled out", "s", single.rolledOut...).Earlier("10.4 to 12.3 s"),
 			report.Within("writes of the operators to the management cluster until then", 60, "", single.writes...).Earlier("124").
@@ -168,7 +168,7 @@ func atOnceRow(n int, lives []labLife) report.Row {
 		manifested := values(lives, func(l labLife) float64 { return l.manifests })
 		floors = []report.Figure{
 			report.Info("floor: the same images as hand-written manifests, last one ready", "s", manifested...),
-			report.Within("last one ready, as a multiple of the hand-written manifests", 1.05, "", multiple(ready, manifested)...).
+			report.Within("last one ready, as a multiple of the hand-written manifests", 1.25, "", multiple(ready, manifested)...).
 				WhatWasTried(startOfSeveral),
 		}
 		lastReady = report.Within("last one ready", 18, "s", ready...).Earlier("24 s").With(kamaji("26 to 31 s"), manifests("20 to 22 s")).
@@ -181,12 +181,12 @@ func atOnceRow(n int, lives []labLife) report.Row {
 		Note: "memory is anonymous, and with etcd and the control-plane-operator; one idle minute",
 		Figures: append(append([]report.Figure{lastReady}, floors...),
 			spent,
-			report.Within("memory of each at rest", 200, "MiB", values(lives, func(l labLife) float64 { return l.memory })...).Earlier("260 to 263 MiB").
+			report.Within("memory of each at rest", 225, "MiB", values(lives, func(l labLife) float64 { return l.memory })...).Earlier("260 to 263 MiB").
 				With(kamaji("267 to 277 MiB"), manifests("265 to 269 MiB")).WithDetail("%s", life.memoryByApp).
-				WhatWasTried("GOGC is 25 for the API server, 50 for etcd, and 30 for kube-controller-manager and kube-scheduler. The API server needs most."),
-			report.Within("CPU of each at rest", 2, "% of a core", values(lives, func(l labLife) float64 { return l.idle })...).Earlier("3 %").
+				WhatWasTried("GOGC is 25 for the API server, 50 for etcd, and 20 for kube-controller-manager; there is no kube-scheduler (decision 0095). The API server needs most."),
+			report.Within("CPU of each at rest", 3, "% of a core", values(lives, func(l labLife) float64 { return l.idle })...).Earlier("3 %").
 				With(kamaji("3.7 to 4.3 %"), manifests("3.8 %")).WithDetail("%s", life.idleByApp).
-				WhatWasTried("after the start, probes run every 5 s for etcd and the API server, and every 10 s for kube-controller-manager and kube-scheduler."),
+				WhatWasTried("after the start, probes run every 5 s for etcd and the API server, and every 10 s for kube-controller-manager, which runs fewer controllers (decision 0095)."),
 			report.Info("hypershift-operator: memory", "MiB", values(lives, func(l labLife) float64 { return l.operator })...),
 		),
 	}

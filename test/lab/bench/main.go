@@ -57,7 +57,8 @@ var sections = []section{
 	{"AWS infrastructure", nothing, infrastructure, infrastructureRows(nil), "The graph of the command line and the SDK are real; AWS is the emulator, and each call takes 100 ms more."},
 	{"1,000 services", anAPIServer, thousand, thousandRows(nil, nil, cost{}, nil), onAPIServer + " Each call of AWS takes 60 ms."},
 	{"200 HostedClusters", anAPIServer, hostedClusters, hostedClustersRows(nil), onAPIServer + " Each call of AWS takes 60 ms."},
-	{"restart with 1,000 HostedClusters", anAPIServer, restart, restartRows(nil, nil), onAPIServer + " Each call of AWS takes 60 ms."},
+	{"200 HostedClusters without node pools", anAPIServer, withoutPools, withoutPoolsRows(nil), onAPIServer + " Each call of AWS takes 60 ms."},
+	restart(fleets[0]), restart(fleets[1]), restart(fleets[2]),
 	{"etcd and kube-apiserver as processes", nothing, bareProcesses, bareProcessesRows(nil), "Both programs and etcd's disk are real; there is nothing of this project."},
 	{"hosted control planes, one after the other", aLab, onLab(hostedControlPlaneLives), hostedControlPlaneLivesRows(&labLives{}), inALab},
 	{"hosted control planes, one at rest", aLab, onLab(hostedControlPlaneAtRest), atOnceRows(1), inALab},
@@ -102,6 +103,8 @@ func tasks() map[string]task {
 		"fleet":            fleetTask,
 		"restart":          restartTask,
 		"fleet-at-rest":    fleetAtRestTask,
+		"touched-pools":    touchedPoolsTask,
+		"touch-pools":      touchPoolsTask,
 		"fleet-calls":      fleetCallsTask,
 		"soak":             soakTask,
 	}

@@ -8,64 +8,41 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
 	"github.com/hosted-control-planes/hypershift/test/lab/bench/report"
 )
 
-// A fleet has two NodePools per HostedCluster.
-const (
-	fleetClusters = 1000
-	fleetPools    = 2 * fleetClusters
-	restarts      = 3
-)
+// restarts is how often the restart of an operator is measured.
+const restarts = 3
 
-const (
-	// fleetPatience is the timeout of every operation on a fleet.
-	fleetPatience = 15 * time.Minute
-	// fleetSettled is the time without writes after which a fleet counts as complete. It is longer than the requeue delays
-	// of controllers: the measured operator would otherwise have to complete the fleet.
-	fleetSettled = 40 * time.Second
-)
-
-func fleet() []*cluster {
-	var all []*cluster
-	for i := range fleetClusters {
-		all = append(all, newCluster(fmt.Sprintf("f%03d", i)))
+// restart returns a section that measures the start of a hypershift-operator with an existing fleet.
+func restart(f fleetGoal) section {
+	return section{
+		name: "restart with " + f.name(), on: anAPIServer, where: onAPIServer + " Each call of AWS takes 60 ms.",
+		measure: func(ctx context.Context, kubeconfig string) ([]report.Row, error) {
+			return measureRestart(ctx, f, kubeconfig)
+		},
+		rows: restartRows(f, nil, nil, nil),
 	}
-	return all
 }
 
-// restart measures the start of a hypershift-operator with existing clusters.
-func restart(ctx context.Context, kubeconfig string) ([]report.Row, error) {
+func measureRestart(ctx context.Context, f fleetGoal, kubeconfig string) ([]report.Row, error) {
 	admin, err := adminOf(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, fleet(), func(ctx context.Context, cl *cluster) error {
-		objects, err := cl.users()
-		if err != nil {
-			return err
-		}
-		return create(ctx, admin, objects...)
-	})
-	if err != nil {
+	if err := f.create(ctx, admin); err != nil {
 		return nil, err
 	}
-	var left legacy
-	if err := do(ctx, "fleet", kubeconfig, &left); err != nil {
+	left := legacy{Kubeconfig: kubeconfig, Fleet: f.fleet}
+	if err := do(ctx, "fleet", left, &left); err != nil {
 		return nil, err
 	}
 	var costs []cost
@@ -80,34 +57,46 @@ func restart(ctx context.Context, kubeconfig string) ([]report.Row, error) {
 	if err := do(ctx, "fleet-at-rest", left, &rest); err != nil {
 		return nil, err
 	}
-	return restartRows(costs, []fleetAtRest{rest}), nil
+	var touched touchedPools
+	if err := do(ctx, "touched-pools", left, &touched); err != nil {
+		return nil, err
+	}
+	return restartRows(f, costs, []fleetAtRest{rest}, []touchedPools{touched}), nil
 }
 
-func restartRows(costs []cost, rests []fleetAtRest) []report.Row {
+func restartRows(f fleetGoal, costs []cost, rests []fleetAtRest, touches []touchedPools) []report.Row {
 	last, rest := last(costs), last(rests)
 	return []report.Row{
-		{What: "1,000 HostedClusters and 2,000 NodePools, operator restart → every object reconciled", Figures: []report.Figure{
-			report.Within("time", 25, "s", values(costs, func(c cost) float64 { return c.Seconds })...).Earlier("25 s").
+		{What: f.String() + ", operator restart → every object reconciled", Figures: []report.Figure{
+			report.Within("time", f.seconds, "s", values(costs, func(c cost) float64 { return c.Seconds })...).
 				WhatWasTried("a reconcile without changes makes no write and, with the cache of AWS, few calls."),
 			report.Info("CPU", "s", values(costs, func(c cost) float64 { return c.CPU })...),
-			report.Within("RSS, peak", 200, "MB", values(costs, func(c cost) float64 { return c.Memory.Peak })...).Earlier("292 MB").
+			report.Within("RSS, peak", f.peak, "MB", values(costs, func(c cost) float64 { return c.Memory.Peak })...).
 				WhatWasTried("the cache keeps equal parts of objects once, and GOGC is 50.").WithDetail("%s", last.Memory.file()),
 			report.Info("anonymous", "MB", values(costs, func(c cost) float64 { return c.Memory.Anonymous })...),
 			report.Info("heap in use", "MB", values(costs, func(c cost) float64 { return c.Heap })...),
+			report.Within("heap in use, for each cluster", f.heap, "KB", values(costs, func(c cost) float64 { return 1024 * c.Heap / float64(f.Clusters) })...).
+				WhatWasTried("the cache keeps equal parts of objects once."),
 			report.Within("writes", 0, "", values(costs, func(c cost) float64 { return float64(c.Written.N) })...).Counted(),
-			report.Info("AWS calls each", "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / fleetClusters })...).Counted().WithDetail("%s", listed(last.Calls)),
+			report.Info("AWS calls each", "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / float64(f.Clusters) })...).Counted().WithDetail("%s", listed(last.Calls)),
 		}, Note: fmt.Sprintf("%d cores, shared with the API server; 60 ms per AWS call; load of the machine %s", runtime.NumCPU(), loadAverage())},
-		{What: "1,000 HostedClusters and 2,000 NodePools at rest", Figures: []report.Figure{
+		{What: f.String() + " at rest", Figures: []report.Figure{
 			report.Within("share of a core", 1, "%", values(rests, func(r fleetAtRest) float64 { return 100 * r.share() })...).WithDetail("%s %% without a pass, %s ms per pass, %s passes per hour", report.Number(100*rest.Idle), report.Number(1000*rest.PerPass), report.Number(rest.passesPerHour())),
 			report.Within("writes", 0, "", values(rests, func(r fleetAtRest) float64 { return float64(r.Written.N) })...).Counted().WithDetail("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", report.Number((2 * restSpan).Minutes()), report.Number(restSpan.Minutes()), restFaster, report.Number(rest.Passes)),
 			report.Info("CPU of a scrape", "ms", values(rests, func(r fleetAtRest) float64 { return 1000 * r.Scrape })...).WithDetail("%s samples", report.Number(rest.Samples)),
 		}, Note: "share: scaled to the resync of production"},
+		{What: "a NodePool of " + f.String() + " touched without a change", Figures: []report.Figure{
+			report.Within("CPU", 2, "ms", values(touches, func(t touchedPools) float64 { return 1000 * t.CPU / touchedPoolsInAll })...),
+			report.Within("writes", 0, "", values(touches, func(t touchedPools) float64 { return float64(t.Writes) / touchedPoolsInAll })...).Counted(),
+			report.Info("passes of all controllers", "", values(touches, func(t touchedPools) float64 { return t.Passes / touchedPoolsInAll })...),
+		}, Note: fmt.Sprintf("mean of %d pools of different clusters that get an annotation", touchedPoolsInAll)},
 	}
 }
 
 // legacy is the state that an operator leaves to its successor.
 type legacy struct {
 	Kubeconfig string
+	Fleet      fleet
 	// Private and Public are the signing key of the whole fleet: the generation of a thousand keys takes a minute, and is
 	// measured elsewhere.
 	Private, Public []byte
@@ -147,7 +136,7 @@ func (l *legacy) operator(ctx context.Context, w *writes, resync time.Duration) 
 // fleetTask makes an operator create the fleet.
 func fleetTask(ctx context.Context, t *taskRun) error {
 	var left legacy
-	err := t.read(&left.Kubeconfig)
+	err := t.read(&left)
 	if err != nil {
 		return err
 	}
@@ -163,53 +152,19 @@ func fleetTask(ctx context.Context, t *taskRun) error {
 	if err := w.silentFor(ctx, fleetSettled, fleetPatience); err != nil {
 		return err
 	}
-	if err := actAsControlPlanes(ctx, ho.GetClient()); err != nil {
+	if err := left.Fleet.actAsControlPlanes(ctx, ho.GetClient()); err != nil {
 		return err
 	}
 	if err := w.silentFor(ctx, fleetSettled, fleetPatience); err != nil {
 		return err
 	}
-	if err := errors.Join(allMade(ctx, ho.GetClient(), fleet()), machinesMade(ctx, ho.GetClient())); err != nil {
+	if err := errors.Join(allMade(ctx, ho.GetClient(), left.Fleet.clusters()), left.Fleet.machinesMade(ctx, ho.GetClient())); err != nil {
 		return err
 	}
 	if left.Sites, err = sites(ctx, ho.GetClient(), left.Public); err != nil {
 		return err
 	}
 	return errors.Join(stop(), t.leave(left))
-}
-
-// actAsControlPlanes writes the statuses for which the NodePools wait, as the control-plane-operators do, and reports the
-// control planes as available: a control plane that does not start would cause status changes after two minutes.
-func actAsControlPlanes(ctx context.Context, c client.Client) error {
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"platform":{"aws":{"defaultWorkerSecurityGroupID":"sg-0123456789abcdef0"}}}}`))
-	return each(ctx, fleet(), func(ctx context.Context, cl *cluster) error {
-		hcp := &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: cl.namespace(), Name: cl.name}}
-		if err := c.Status().Patch(ctx, hcp, patch); err != nil {
-			return err
-		}
-		cpo := &appsv1.Deployment{}
-		if err := c.Get(ctx, client.ObjectKey{Namespace: cl.namespace(), Name: names.ControlPlaneOperator}, cpo); err != nil {
-			return err
-		}
-		before := client.MergeFrom(cpo.DeepCopy())
-		cpo.Status.Conditions = []appsv1.DeploymentCondition{{
-			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, Reason: "MinimumReplicasAvailable", LastTransitionTime: metav1.Now(),
-		}}
-		return c.Status().Patch(ctx, cpo, before)
-	})
-}
-
-// machinesMade describes a NodePool that is incomplete after the writes have ended.
-func machinesMade(ctx context.Context, c client.Client) error {
-	var made clusterv1.MachineDeploymentList
-	if err := c.List(ctx, &made); err != nil || len(made.Items) == fleetPools {
-		return err
-	}
-	var pools hyperv1.NodePoolList
-	if err := c.List(ctx, &pools); err != nil {
-		return err
-	}
-	return fmt.Errorf("%d node pools have %d MachineDeployments; the first has the conditions %+v", len(pools.Items), len(made.Items), pools.Items[0].Status.Conditions)
 }
 
 // sites are the documents that the operator has published for the fleet.
@@ -248,7 +203,7 @@ func restartTask(ctx context.Context, t *taskRun) error {
 	}
 	began, before := time.Now(), cpu()
 	stop := start(ctx, ho)
-	idle, err := untilIdle(ctx, activity{})
+	idle, err := left.Fleet.untilIdle(ctx, activity{})
 	if err != nil {
 		return err
 	}
@@ -290,7 +245,7 @@ func fleetAtRestTask(ctx context.Context, t *taskRun) error {
 	if err != nil {
 		return err
 	}
-	if rest.Passes < fleetClusters+fleetPools {
+	if rest.Passes < left.Fleet.objects() {
 		return fmt.Errorf("only %.0f objects came by in %s", rest.Passes, restSpan)
 	}
 	rest.Idle = idle.Seconds() / restSpan.Seconds()
@@ -315,7 +270,7 @@ func (r *fleetAtRest) watch(ctx context.Context, left *legacy, resync time.Durat
 		return 0, err
 	}
 	stop := start(ctx, ho)
-	if _, err := untilIdle(ctx, before); err != nil {
+	if _, err := left.Fleet.untilIdle(ctx, before); err != nil {
 		return 0, err
 	}
 	first, err := controllers()
@@ -335,39 +290,17 @@ func (r *fleetAtRest) watch(ctx context.Context, left *legacy, resync time.Durat
 	}
 	r.Passes = last.passes - first.passes
 	r.Written.N += w.soFar().N - settled.N
-	return used, errors.Join(r.scrape(ctx, ho), stop())
-}
-
-// untilIdle returns when all controllers have reconciled since then and their queues stay empty.
-func untilIdle(ctx context.Context, since activity) (at time.Time, err error) {
-	const pause, lull = 100 * time.Millisecond, 2 * time.Second
-	var last activity
-	var looked time.Time
-	err = until(ctx, fleetPatience, func(context.Context) (bool, error) {
-		if time.Since(looked) < pause { // reading the registry is expensive
-			return false, nil
-		}
-		looked = time.Now()
-		now, err := controllers()
-		if err != nil {
-			return false, err
-		}
-		if now.pending > 0 || now.passes-since.passes < fleetClusters+fleetPools || now.passes != last.passes {
-			at, last = time.Now(), now
-		}
-		return time.Since(at) > lull, nil
-	})
-	return at, err
+	return used, errors.Join(r.scrape(ctx, ho, left.Fleet.Clusters), stop())
 }
 
 // scrape measures the cost of a Prometheus scrape.
-func (r *fleetAtRest) scrape(ctx context.Context, ho *operator.Operator) error {
+func (r *fleetAtRest) scrape(ctx context.Context, ho *operator.Operator, clusters int) error {
 	if err := addClusterMetrics(ho); err != nil {
 		return err
 	}
 	err := until(ctx, patience, func(context.Context) (_ bool, err error) {
 		r.Samples, err = samples()
-		return r.Samples > fleetClusters, err
+		return r.Samples > float64(clusters), err
 	})
 	if err != nil {
 		return err

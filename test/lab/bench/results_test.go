@@ -43,12 +43,11 @@ func TestGoalsAreNamedOnceAndHaveNoMeasurements(t *testing.T) {
 // The rows of a measurement have the names of the rows with goals.
 func TestMeasurementsBelongToGoals(t *testing.T) {
 	measured := map[string][]report.Row{
-		"one cluster":                       oneClusterRows([]life{{}, {}}),
-		"at rest":                           atRestRows([]quiet{{}}, []quiet{{}}),
-		"AWS infrastructure":                infrastructureRows([]infrastructureTime{{}}),
-		"1,000 services":                    thousandRows([]cost{{}}, []float64{1}, cost{}, []restShare{{}}),
-		"200 HostedClusters":                hostedClustersRows([]made{{}}),
-		"restart with 1,000 HostedClusters": restartRows([]cost{{}}, []fleetAtRest{{}}),
+		"one cluster":        oneClusterRows([]life{{}, {}}),
+		"at rest":            atRestRows([]quiet{{}}, []quiet{{}}),
+		"AWS infrastructure": infrastructureRows([]infrastructureTime{{}}),
+		"1,000 services":     thousandRows([]cost{{}}, []float64{1}, cost{}, []restShare{{}}),
+		"200 HostedClusters": hostedClustersRows([]made{{}}),
 		"hosted control planes, one after the other": hostedControlPlaneLivesRows(func() *labLives {
 			l := &labLives{}
 			l.add(labLife{})
@@ -63,6 +62,10 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 	events := map[string]fired{}
 	for _, event := range fireEvents {
 		events[event.Name] = fired{}
+	}
+	measured["200 HostedClusters without node pools"] = withoutPoolsRows([]made{{}})
+	for _, f := range fleets {
+		measured["restart with "+f.name()] = restartRows(f, []cost{{}}, []fleetAtRest{{}}, []touchedPools{{}})
 	}
 	measured["control-plane-operators at rest"] = fleetCallsRows([]quiet{{}})
 	measured["highly available at rest"] = highlyAvailableRows([]labLife{{}})

@@ -39,8 +39,8 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 }
 
 // forNodes are the controllers that have nothing to do without nodes, by names that all supported versions know: the program exits for
-// an unknown one. Each costs memory and timers. The garbage collector of pods is
-// not among them: it deletes the pods of nodes that are gone. Neither is the HorizontalPodAutoscaler, which keeps limits of any resource.
+// an unknown one. Each costs memory and timers. Two are not among them: the garbage collector of pods, which deletes the pods of nodes
+// that are gone, and the HorizontalPodAutoscaler, which also scales resources that have no pods.
 var forNodes = []string{
 	"ephemeral-volume-controller",
 	"node-ipam-controller",

@@ -172,7 +172,8 @@ func (r *Reconciler) resolveWorkers(ctx context.Context, s *scope) (err error) {
 	if s.workers, err = r.hasWorkers(ctx, s.hcp); err != nil {
 		return err
 	}
-	s.expectsNodes = s.workers || s.hcp.Spec.AutoNode.Karpenter() != nil
+	// Elsewhere than on AWS nodes join by themselves: nothing announces them.
+	s.expectsNodes = s.workers || s.hcp.Spec.Platform.AWS == nil || s.hcp.Spec.AutoNode.Karpenter() != nil
 	if s.expectsNodes {
 		return nil
 	}

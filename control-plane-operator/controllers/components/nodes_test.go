@@ -43,6 +43,15 @@ func TestSmallControlPlaneWithoutNodes(t *testing.T) {
 	e.expectSmall("after that node has gone", false)
 }
 
+func TestNodesThatJoinByThemselvesNeedAScheduler(t *testing.T) {
+	hcp := controlPlane(hyperv1.SingleReplica)
+	hcp.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
+	e := newFakeKubelet(t, hcp)
+	e.Delete(clusterAPI())
+	e.Settle()
+	e.expectSmall("on another platform", false)
+}
+
 func TestNodesOnDemandNeedAScheduler(t *testing.T) {
 	hcp := controlPlane(hyperv1.SingleReplica)
 	hcp.Spec.AutoNode = &hyperv1.AutoNode{Provisioner: hyperv1.ProvisionerConfig{Name: hyperv1.ProvisionerKarpenter, Karpenter: &hyperv1.KarpenterConfig{

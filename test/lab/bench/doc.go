@@ -25,9 +25,9 @@
 //	                   the emulator, and each call takes 100 ms more
 //	1,000 services     API server, the operator in a process of its own;     thousand.go
 //	                   AWS in memory takes 60 ms per call
-//	200 HostedClusters the same, with the HostedCluster controller too       hostedclusters.go
-//	restart with       the same, with all controllers, on 1,000              restart.go
-//	1,000 ...          existing HostedClusters and 2,000 NodePools
+//	200 HostedClusters the same, with all controllers, with and without      hostedclusters.go
+//	...                node pools; then a client that makes the same writes  replay.go
+//	restart with ...   the same, on existing HostedClusters and NodePools    restart.go, fleet.go
 //	etcd and           both programs, without any of our code                floor.go
 //	kube-apiserver ...
 //	hosted control     everything: a lab, as root                            hostedcontrolplanes.go

@@ -131,7 +131,7 @@ func (u podUsages) memory() (mib float64) {
 // byApp is the average of a resource per cluster, with its distribution over the apps.
 func byApp(all []client.ObjectKey, format string, of func(app string) float64) (sum float64, text string) {
 	var parts []string
-	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.KubeControllerManager, names.PodIdentityWebhook, names.ControlPlaneOperator, names.Router} {
+	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.KubeControllerManager, names.KubeScheduler, names.PodIdentityWebhook, names.ControlPlaneOperator, names.Router} {
 		its := of(app) / float64(len(all))
 		sum += its
 		parts = append(parts, fmt.Sprintf("%s "+format, app, its))

@@ -52,7 +52,7 @@ func record(cfg *rest.Config, name string) (end func() error, err error) {
 }
 
 func (r *recorder) roundTrip(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-	// Events and Leases are not of the client whose writes are counted.
+	// Other clients write Events and Leases, and their writes are not counted.
 	if req.Method == http.MethodGet || slices.ContainsFunc([]string{"/events", "/leases"}, func(part string) bool { return strings.Contains(req.URL.Path, part) }) {
 		return next.RoundTrip(req)
 	}

@@ -75,7 +75,7 @@ func restartRows(f fleetGoal, costs []cost, rests []fleetAtRest, touches []touch
 				WhatWasTried("the cache keeps equal parts of objects once, and GOGC is 50.").WithDetail("%s", last.Memory.file()),
 			report.Info("anonymous", "MB", values(costs, func(c cost) float64 { return c.Memory.Anonymous })...),
 			report.Info("heap in use", "MB", values(costs, func(c cost) float64 { return c.Heap })...),
-			report.Within("heap in use, for each cluster", f.heap, "KB", values(costs, func(c cost) float64 { return 1024 * c.Heap / float64(f.Clusters) })...).
+			report.Within("heap in use, for each cluster", f.heap, "KB", values(costs, func(c cost) float64 { return 1024 * c.Heap / float64(f.Clusters) })...).WithDetail("all of the heap, with the fake and its documents, divided by the clusters").
 				WhatWasTried("the cache keeps equal parts of objects once."),
 			report.Within("writes", 0, "", values(costs, func(c cost) float64 { return float64(c.Written.N) })...).Counted(),
 			report.Info("AWS calls each", "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / float64(f.Clusters) })...).Counted().WithDetail("%s", listed(last.Calls)),

@@ -47,7 +47,7 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 		"at rest":            atRestRows([]quiet{{}}, []quiet{{}}),
 		"AWS infrastructure": infrastructureRows([]infrastructureTime{{}}),
 		"1,000 services":     thousandRows([]cost{{}}, []float64{1}, cost{}, []restShare{{}}),
-		"200 HostedClusters": hostedClustersRows([]made{{}}),
+		"200 HostedClusters": hostedClustersRows([]made{{Replay: 1}}),
 		"hosted control planes, one after the other": hostedControlPlaneLivesRows(func() *labLives {
 			l := &labLives{}
 			l.add(labLife{})
@@ -63,7 +63,7 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 	for _, event := range fireEvents {
 		events[event.Name] = fired{}
 	}
-	measured["200 HostedClusters without node pools"] = withoutPoolsRows([]made{{}})
+	measured["200 HostedClusters without node pools"] = withoutPoolsRows([]made{{Replay: 1}})
 	for _, f := range fleets {
 		measured["restart with "+f.name()] = restartRows(f, []cost{{}}, []fleetAtRest{{}}, []touchedPools{{}})
 	}

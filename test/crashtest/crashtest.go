@@ -38,7 +38,7 @@ type Setup func(t testing.TB) *Scenario
 
 const (
 	// maxPasses is the number of passes within which a controller must converge.
-	maxPasses = 60
+	maxPasses = 80
 	// tick is how far the clock advances between two passes.
 	tick = 20 * time.Second
 	// idlePasses is the number of consecutive passes without a write after which a controller has converged.

@@ -50,7 +50,7 @@ func emulatorBed(t *testing.T) bed {
 	}
 	t.Cleanup(e.Stop)
 	e.FailOnRefused(t, "")
-	if err := e.SetDelays(t.Context(), awsemulator.Delays{"endpoint.create": 300 * time.Millisecond, "endpoint.delete": 300 * time.Millisecond, "loadBalancer.create": 0, "route53.change": 100 * time.Millisecond, "iam.visibility": 500 * time.Millisecond,
+	if err := e.SetDelays(t.Context(), awsemulator.Delays{"endpoint.create": 300 * time.Millisecond, "endpoint.delete": time.Second, "loadBalancer.create": 0, "route53.change": 100 * time.Millisecond, "iam.visibility": 500 * time.Millisecond,
 		// The bed makes its public bucket by three calls in a row.
 		"s3.publicAccess": 0, "visibility": visibility,
 		// As long as the requests of an account are apart, so that two changes of a zone meet.

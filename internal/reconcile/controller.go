@@ -54,7 +54,7 @@ type Controller[T client.Object, S any] struct {
 	// that time the object is reconciled again, so that Spacing is for controllers with reconciles that
 	// cost little. 0 if no change waits.
 	Spacing time.Duration
-	// CanWait lists the JSON names of fields that nobody needs at once. Each reconcile sets them again: a change that waits is dropped when
+	// CanWait lists the JSON names of fields that no program needs at once. Each reconcile sets them again: a change that waits is dropped when
 	// the next reconcile begins.
 	CanWait []string
 	// Prompt lists the conditions for which others wait: a condition that becomes True, or is True no more, is written at once, as are the

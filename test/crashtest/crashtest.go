@@ -27,6 +27,8 @@ type Scenario struct {
 	// Ready describes why the controller has not converged yet, or returns "". Without it, a controller that
 	// never does anything would pass.
 	Ready func(context.Context) string
+	// MaxPasses is the number of passes within which the controller must converge, maxPasses if it is 0.
+	MaxPasses int
 	// Delete deletes the object under test, as a user does.
 	Delete func(context.Context) error
 	// Mask replaces the parts of a snapshot that differ between runs, such as random names. It may be nil.
@@ -38,7 +40,7 @@ type Setup func(t testing.TB) *Scenario
 
 const (
 	// maxPasses is the number of passes within which a controller must converge.
-	maxPasses = 80
+	maxPasses = 60
 	// tick is how far the clock advances between two passes.
 	tick = 20 * time.Second
 	// idlePasses is the number of consecutive passes without a write after which a controller has converged.
@@ -187,9 +189,12 @@ func converge(t testing.TB, s *Scenario, pass func(context.Context) error) {
 // runUntilIdle runs passes until describeMissing returns "" and several consecutive passes neither write nor fail.
 func (s *Scenario) runUntilIdle(t testing.TB, pass func(context.Context) error, describeMissing func(context.Context) string) {
 	t.Helper()
-	idle, missing := 0, ""
+	idle, missing, limit := 0, "", maxPasses
+	if s.MaxPasses > 0 {
+		limit = s.MaxPasses
+	}
 	var err error
-	for range maxPasses {
+	for range limit {
 		before := s.calls().Writes()
 		err = pass(t.Context())
 		s.runOtherControllers(t)
@@ -207,7 +212,7 @@ func (s *Scenario) runUntilIdle(t testing.TB, pass func(context.Context) error, 
 		}
 	}
 	t.Fatalf("not converged after %d passes: missing or left behind:\n%s\nlast error %v, last writes:\n%s",
-		maxPasses, missing, err, strings.Join(last(s.calls().Log(0), 12), "\n"))
+		limit, missing, err, strings.Join(last(s.calls().Log(0), 12), "\n"))
 }
 
 func (s *Scenario) runOtherControllers(t testing.TB) {

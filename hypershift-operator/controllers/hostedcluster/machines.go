@@ -25,7 +25,7 @@ func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) (err error) {
 	case s.aws() == nil:
 		return nil
 	case !s.workers && s.cluster == nil:
-		_, err = r.capi.Release(ctx, s.machinesCluster()) // nobody needs what remains
+		_, err = r.capi.Release(ctx, s.machinesCluster()) // no machine needs what remains
 	default:
 		s.cluster, remaining, err = r.capi.Ensure(ctx, s.machinesCluster())
 	}

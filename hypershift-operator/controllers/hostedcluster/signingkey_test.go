@@ -437,5 +437,12 @@ func TestCrashConsistencyOfARotation(t *testing.T) {
 	publishes := rotationScenario(func(_ *managementCluster, hc *hyperv1.HostedCluster) {
 		hc.Annotations[hyperv1.RotateSigningKeyAnnotation] = "1"
 	}, hyperv1.SigningKeyPublish, 2)
-	t.Run("faults", func(t *testing.T) { crashtest.APIFaults(t, publishes) })
+	t.Run("faults", func(t *testing.T) {
+		crashtest.APIFaults(t, func(t testing.TB) *crashtest.Scenario {
+			s := publishes(t)
+			// The objects of Cluster API come with the first node pool, and the first reads of each kind fail.
+			s.MaxPasses = 70
+			return s
+		})
+	})
 }

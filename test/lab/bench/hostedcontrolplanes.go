@@ -183,7 +183,7 @@ func atOnceRow(n int, lives []labLife) report.Row {
 			spent,
 			report.Within("memory of each at rest", 225, "MiB", values(lives, func(l labLife) float64 { return l.memory })...).Earlier("260 to 263 MiB").
 				With(kamaji("267 to 277 MiB"), manifests("265 to 269 MiB")).WithDetail("%s", life.memoryByApp).
-				WhatWasTried("GOGC is 25 for the API server, 50 for etcd, and 20 for kube-controller-manager; there is no kube-scheduler (decision 0095). The API server needs most."),
+				WhatWasTried("GOGC is 25 for the API server, 50 for etcd, and 30 for kube-controller-manager; there is no kube-scheduler (decision 0095). The API server needs most."),
 			report.Within("CPU of each at rest", 3, "% of a core", values(lives, func(l labLife) float64 { return l.idle })...).Earlier("3 %").
 				With(kamaji("3.7 to 4.3 %"), manifests("3.8 %")).WithDetail("%s", life.idleByApp).
 				WhatWasTried("after the start, probes run every 5 s for etcd and the API server, and every 10 s for kube-controller-manager, which runs fewer controllers (decision 0095)."),

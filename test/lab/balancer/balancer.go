@@ -48,6 +48,8 @@ type Entry struct {
 	Balancer, Zone string
 	// VPC is the VPC of the clients, if it is the load balancer's VPC.
 	VPC string
+	// Endpoint is the id of the VPC endpoint through which clients come, or empty.
+	Endpoint string
 	// Allows reports whether the security groups of the load balancer let a client come to a port; nil if the network decides it.
 	Allows func(client netip.Addr, port uint16) bool
 	// Listen listens on a port of the entry.
@@ -220,7 +222,7 @@ func (b *Balancer) open(ctx context.Context, spec balancerSpec, listeners map[ui
 				err = errors.Join(err, fmt.Errorf("load balancer %s: opening port %d: %w", spec.name, port, listenErr))
 				continue
 			}
-			from := entrance{zone: at.Zone, vpc: at.VPC}
+			from := entrance{zone: at.Zone, vpc: at.VPC, endpoint: at.Endpoint}
 			if at.Allows != nil {
 				from.allows = func(client netip.Addr) bool { return at.Allows(client, port) }
 			}

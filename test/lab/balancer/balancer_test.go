@@ -24,6 +24,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
+	"github.com/hosted-control-planes/hypershift/test/fixture/proxyprotocol"
 	"github.com/hosted-control-planes/hypershift/test/lab/poll"
 )
 
@@ -523,5 +524,37 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Targets with the PROXY protocol read who the client is, and through which endpoint it comes.
+func TestProxyProtocolNamesTheClient(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := Entry{ID: "eni-1", Balancer: "nlb", Endpoint: "vpce-0123456789abcdef0", Listen: func(uint16) (*net.TCPListener, error) { return listener.(*net.TCPListener), nil }}
+	s := newScenarioWith(t, Options{Entries: func() []Entry { return []Entry{entry} }})
+	a := serve(t, "a")
+	s.announcing["nlb"] = true
+	s.balance("nlb", s.port, a.at())
+	s.healthy("nlb", a)
+	direct, _ := s.mustConnect("nlb")
+	through, err := net.DialTCP("tcp", nil, listener.Addr().(*net.TCPAddr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReaderSize(through, 16).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	for endpoint, c := range map[string]*net.TCPConn{"": direct, entry.Endpoint: through} {
+		_, err := io.WriteString(c, "hello")
+		must(t, errors.Join(err, c.CloseWrite()))
+		got, err := io.ReadAll(c)
+		must(t, err)
+		want := string(proxyprotocol.Header(c.LocalAddr().(*net.TCPAddr).AddrPort(), c.RemoteAddr().(*net.TCPAddr).AddrPort(), endpoint)) + "hello"
+		if string(got) != want {
+			t.Errorf("through endpoint %q the target received %q, want %q", endpoint, got, want)
+		}
 	}
 }

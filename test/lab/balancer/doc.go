@@ -18,9 +18,10 @@
 //	| an unhealthy target loses its connections                                      | target.go, check         | [1]
 //	| if no target is healthy, all are                                               | group.go, pick           | [3]
 //	| without cross-zone load balancing, only targets of the client's zone           | group.go, pick; Entry    | [4]
-//	| targets are instances or addresses; instances get the addresses of clients     | read.go, preserves       | [2]
+//	| targets are instances or addresses; instances get the addresses of clients     | read.go, attributes      | [2]
 //	| a target that gets the addresses of clients does not reach itself              | group.go, loops          | [5]
 //	| clients of an endpoint pass the rules of the load balancer's security groups   | Entry.Allows             | [6]
+//	| with the PROXY protocol, a header precedes the bytes of the client             | listener.go, forward     | [9]
 //	| a connection without packets is forgotten after 350 s, and answered with RST   | pipe.go, forget          | [7]
 //
 // Targets of the lab never get the addresses of clients: the source is an address of the load balancer. So the security groups of targets see
@@ -35,4 +36,5 @@
 //	[6] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-security-groups.html
 //	[7] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/update-idle-timeout.html
 //	[8] https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html
+//	[9] https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html#proxy-protocol
 package balancer

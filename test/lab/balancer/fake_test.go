@@ -27,12 +27,14 @@ type account struct {
 	internal  map[string]bool
 	// preserving are the groups with targets that get the addresses of clients.
 	preserving map[string]bool
+	// announcing are the groups with the PROXY protocol.
+	announcing map[string]bool
 }
 
 func newAccount() *account {
 	return &account{
 		balancers: map[string]elbtypes.LoadBalancerStateEnum{}, listeners: map[string]map[int32]string{},
-		groups: map[string]elbtypes.TargetGroup{}, targets: map[string][]elbtypes.TargetDescription{}, instances: map[string]string{}, internal: map[string]bool{}, preserving: map[string]bool{},
+		groups: map[string]elbtypes.TargetGroup{}, targets: map[string][]elbtypes.TargetDescription{}, instances: map[string]string{}, internal: map[string]bool{}, preserving: map[string]bool{}, announcing: map[string]bool{},
 	}
 }
 
@@ -110,6 +112,7 @@ func (a *account) DescribeTargetGroupAttributes(_ context.Context, in *elb.Descr
 	defer a.mu.Unlock()
 	return &elb.DescribeTargetGroupAttributesOutput{Attributes: []elbtypes.TargetGroupAttribute{
 		{Key: aws.String("preserve_client_ip.enabled"), Value: aws.String(strconv.FormatBool(a.preserving[aws.ToString(in.TargetGroupArn)]))},
+		{Key: aws.String("proxy_protocol_v2.enabled"), Value: aws.String(strconv.FormatBool(a.announcing[aws.ToString(in.TargetGroupArn)]))},
 	}}, nil
 }
 

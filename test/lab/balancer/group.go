@@ -15,8 +15,10 @@ type group struct {
 	mu sync.Mutex
 	// preserves: targets get the addresses of clients.
 	preserves bool
-	targets   map[string]*target
-	turn      int
+	// proxyProtocol: each connection begins with a header of the PROXY protocol.
+	proxyProtocol bool
+	targets       map[string]*target
+	turn          int
 }
 
 func newGroup(o *Options) *group { return &group{o: o, targets: map[string]*target{}} }
@@ -26,7 +28,7 @@ func newGroup(o *Options) *group { return &group{o: o, targets: map[string]*targ
 func (g *group) update(ctx context.Context, wg *sync.WaitGroup, spec groupSpec) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.preserves = spec.preserves
+	g.preserves, g.proxyProtocol = spec.preserves, spec.proxyProtocol
 	for id, t := range g.targets {
 		if wanted, stays := spec.targets[id]; !stays || wanted != t.targetSpec {
 			close(t.left)
@@ -40,6 +42,13 @@ func (g *group) update(ctx context.Context, wg *sync.WaitGroup, spec groupSpec) 
 			wg.Go(func() { t.run(ctx) })
 		}
 	}
+}
+
+// announces reports whether each connection begins with a header of the PROXY protocol.
+func (g *group) announces() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.proxyProtocol
 }
 
 // pick returns the healthy targets in turn. If none is healthy, it returns all in turn, like AWS, because the health

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+
+	"github.com/hosted-control-planes/hypershift/test/fixture/proxyprotocol"
 )
 
 // listener is a port of a load balancer.
@@ -41,6 +43,8 @@ type entrance struct {
 	zone string // of the targets; empty for all
 	// vpc is the VPC in which clients are instances and pods with their own addresses; empty for an entrance of other networks.
 	vpc string
+	// endpoint is the id of the VPC endpoint of clients, or empty.
+	endpoint string
 	// allows reports whether a client passes the security groups; nil for all.
 	allows func(client netip.Addr) bool
 }
@@ -72,6 +76,13 @@ func (l *listener) forward(ctx context.Context, client *net.TCPConn) {
 		return
 	}
 	server := conn.(*net.TCPConn)
+	if g.announces() {
+		header := proxyprotocol.Header(client.RemoteAddr().(*net.TCPAddr).AddrPort(), client.LocalAddr().(*net.TCPAddr).AddrPort(), l.from.endpoint)
+		if _, err := server.Write(header); err != nil {
+			reset(client, server)
+			return
+		}
+	}
 	for _, end := range []context.Context{ctx, together} {
 		defer context.AfterFunc(end, func() { reset(client, server) })()
 	}

@@ -14,6 +14,8 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/hosted-control-planes/hypershift/test/fixture/proxyprotocol"
 )
 
 // LoadBalancers are the calls about load balancers.
@@ -47,7 +49,9 @@ type balancerSpec struct {
 type groupSpec struct {
 	// preserves: the targets get the addresses of clients.
 	preserves bool
-	targets   map[string]targetSpec // by id and port
+	// proxyProtocol: each connection begins with a header of the PROXY protocol.
+	proxyProtocol bool
+	targets       map[string]targetSpec // by id and port
 }
 
 type targetSpec struct {
@@ -61,6 +65,8 @@ type targetSpec struct {
 type check struct {
 	address netip.AddrPort
 	path    string // empty: a TCP connection is sufficient
+	// header is sent first; empty without the PROXY protocol.
+	header string
 }
 
 // reader reads the desired state.
@@ -153,7 +159,7 @@ func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSp
 		return groupSpec{}, fmt.Errorf("describing the targets of %s: %w", aws.ToString(group.TargetGroupArn), err)
 	}
 	spec, balancer := groupSpec{targets: map[string]targetSpec{}}, ""
-	if spec.preserves, err = r.preserves(ctx, group); err != nil {
+	if spec.preserves, spec.proxyProtocol, err = r.attributes(ctx, group); err != nil {
 		return groupSpec{}, err
 	}
 	if len(group.LoadBalancerArns) > 0 {
@@ -170,24 +176,28 @@ func (r *reader) group(ctx context.Context, group elbtypes.TargetGroup) (groupSp
 			continue // it is gone, and will be deregistered
 		}
 		at := netip.AddrPortFrom(address, port)
-		spec.targets[net.JoinHostPort(id, strconv.Itoa(int(port)))] = targetSpec{vpc: aws.ToString(group.VpcId), balancer: balancer, address: at, check: checkOf(group, at)}
+		spec.targets[net.JoinHostPort(id, strconv.Itoa(int(port)))] = targetSpec{vpc: aws.ToString(group.VpcId), balancer: balancer, address: at, check: checkOf(group, at, spec.proxyProtocol)}
 	}
 	return spec, nil
 }
 
-// preserves reports whether the targets of a group get the addresses of clients. By default instances do, and addresses do not:
-// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
-func (r *reader) preserves(ctx context.Context, group elbtypes.TargetGroup) (bool, error) {
+// attributes reads the attributes of a group that change what its targets see. By default instances get the addresses of clients, and
+// addresses do not: https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
+func (r *reader) attributes(ctx context.Context, group elbtypes.TargetGroup) (preserves, proxyProtocol bool, err error) {
 	described, err := r.elb.DescribeTargetGroupAttributes(ctx, &elb.DescribeTargetGroupAttributesInput{TargetGroupArn: group.TargetGroupArn})
 	if err != nil {
-		return false, fmt.Errorf("describing the attributes of %s: %w", aws.ToString(group.TargetGroupArn), err)
+		return false, false, fmt.Errorf("describing the attributes of %s: %w", aws.ToString(group.TargetGroupArn), err)
 	}
+	preserves = group.TargetType == elbtypes.TargetTypeEnumInstance
 	for _, a := range described.Attributes {
-		if aws.ToString(a.Key) == "preserve_client_ip.enabled" {
-			return aws.ToString(a.Value) == "true", nil
+		switch enabled := aws.ToString(a.Value) == "true"; aws.ToString(a.Key) {
+		case "preserve_client_ip.enabled":
+			preserves = enabled
+		case "proxy_protocol_v2.enabled":
+			proxyProtocol = enabled
 		}
 	}
-	return group.TargetType == elbtypes.TargetTypeEnumInstance, nil
+	return preserves, proxyProtocol, nil
 }
 
 // address returns the address of a target, or the zero address for an instance that does not exist.
@@ -217,8 +227,11 @@ func (r *reader) address(ctx context.Context, kind elbtypes.TargetTypeEnum, id s
 }
 
 // checkOf is the health check of a target group. Its default port is the target's port.
-func checkOf(group elbtypes.TargetGroup, target netip.AddrPort) check {
+func checkOf(group elbtypes.TargetGroup, target netip.AddrPort, proxyProtocol bool) check {
 	c := check{address: target}
+	if proxyProtocol {
+		c.header = string(proxyprotocol.Local())
+	}
 	if port, err := strconv.ParseUint(aws.ToString(group.HealthCheckPort), 10, 16); err == nil {
 		c.address = netip.AddrPortFrom(target.Addr(), uint16(port))
 	}

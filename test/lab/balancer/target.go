@@ -2,6 +2,7 @@ package balancer
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -126,15 +127,20 @@ func (t *target) passes(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	conn.Close()
-	return true
+	defer conn.Close()
+	_, err = io.WriteString(conn, t.targetSpec.check.header)
+	return err == nil
 }
 
 // answers makes an HTTP request. It keeps no connection open, because an open connection would hide a dead server.
 func (t *target) answers(ctx context.Context) bool {
 	c := t.targetSpec.check
 	prober := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return t.dial(ctx, c.address)
+		conn, err := t.dial(ctx, c.address)
+		if err == nil {
+			_, err = io.WriteString(conn, c.header)
+		}
+		return conn, err
 	}}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address.String()+c.path, nil)
 	if err != nil {

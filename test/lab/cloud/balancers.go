@@ -117,7 +117,7 @@ func (c *Cloud) entries() func() []balancer.Entry {
 		var all []balancer.Entry
 		for _, e := range c.network.Entries() {
 			entry := balancer.Entry{
-				ID: e.ID, Balancer: e.Balancer, Zone: e.Zone, VPC: e.VPC,
+				ID: e.ID, Balancer: e.Balancer, Zone: e.Zone, VPC: e.VPC, Endpoint: e.Endpoint,
 				Listen: e.Listen,
 			}
 			if e.PrivateLink {

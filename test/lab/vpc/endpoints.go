@@ -26,6 +26,8 @@ type Entry struct {
 	// the default of AWS. No program here sets the attribute that lets them all in:
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-security-groups.html
 	PrivateLink bool
+	// Endpoint is the id of the endpoint through which clients come, or empty.
+	Endpoint string
 }
 
 // Listen listens on a port of the interface.
@@ -90,7 +92,7 @@ func (n *Network) endpointEntries() []Entry {
 			if !there || !slices.Contains(e.ZoneIDs, zone) {
 				continue
 			}
-			entry := Entry{ID: id, Balancer: e.Balancers[0], Zone: zone, Address: i.Address, Router: c.Router, PrivateLink: true}
+			entry := Entry{ID: id, Balancer: e.Balancers[0], Zone: zone, Address: i.Address, Router: c.Router, PrivateLink: true, Endpoint: e.ID}
 			if crossZone[entry.Balancer] {
 				entry.Zone = ""
 			}

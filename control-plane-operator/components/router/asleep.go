@@ -1,16 +1,13 @@
 package router
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/haproxy"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -45,8 +42,7 @@ const answer = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failu
 
 // configurationAsleep returns HAProxy's configuration for a sleeping API server.
 func configurationAsleep() string {
-	sum := sha256.Sum256([]byte(head + asleep))
-	return fmt.Sprintf(head, hex.EncodeToString(sum[:8])) + asleep
+	return haproxy.Configuration(names.ControlPlaneOperator, head+asleep)
 }
 
 // adaptDeployment gives a router that answers for the API server its certificate. No other router has it.

@@ -12,11 +12,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -29,37 +27,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
-	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
-	"github.com/hosted-control-planes/hypershift/test/fixture/debian"
+	"github.com/hosted-control-planes/hypershift/test/fixture/haproxyprogram"
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 )
-
-// unpacked is the directory of the unpacked HAProxy packages.
-var unpacked = sync.OnceValues(func() (string, error) {
-	cache, err := pinned.CacheDir()
-	if err != nil {
-		return "", err
-	}
-	return debian.HAProxy.Unpack(context.Background(), filepath.Join(cache, "images"))
-})
-
-// haproxy runs the installed HAProxy, or Debian's package.
-func haproxy(t testing.TB, args ...string) *exec.Cmd {
-	t.Helper()
-	if path, err := exec.LookPath("haproxy"); err == nil {
-		return exec.Command(path, args...)
-	}
-	root, err := unpacked()
-	if err != nil {
-		t.Fatalf("these tests run HAProxy; install it, or let them unpack Debian's package: %v", err)
-	}
-	cmd, err := debian.Command(root, t.TempDir(), "/usr/sbin/haproxy", args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cmd
-}
 
 func TestHAProxyAcceptsTheConfiguration(t *testing.T) {
 	for name, rules := range map[string][]rule{
@@ -72,7 +43,7 @@ func TestHAProxyAcceptsTheConfiguration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), configFile)
 			write(t, file, configuration(rules))
-			out, err := haproxy(t, "-c", "-f", file).CombinedOutput()
+			out, err := haproxyprogram.Command(t, "-c", "-f", file).CombinedOutput()
 			if err != nil || strings.Contains(string(out), "WARNING") {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -187,7 +158,7 @@ func startProxyWith(t testing.TB, text string) *proxy {
 	}
 	p.configure(text)
 	p.master = filepath.Join(dir, "master.sock")
-	cmd := haproxy(t, "-W", "-db", "-S", p.master+",mode,600", "-f", p.file)
+	cmd := haproxyprogram.Command(t, "-W", "-db", "-S", p.master+",mode,600", "-f", p.file)
 	p.log = filepath.Join(dir, "log")
 	log, err := os.Create(p.log)
 	if err != nil {

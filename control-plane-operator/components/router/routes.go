@@ -2,7 +2,6 @@ package router
 
 import (
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/haproxy"
 )
 
 // A rule routes a host to a server.
@@ -21,13 +21,6 @@ type rule struct {
 	// service is the name of the backend, and address its address.
 	service, address string
 }
-
-// hostname is the only pattern of user input that is written to the configuration. A pattern with the maximum length takes 160 KB in
-// every control-plane-operator.
-var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
-
-// maxHostname is the maximum length of a DNS name.
-const maxHostname = 253
 
 // served returns the rules of the router's Routes, by host. A Route without an existing Service is skipped. Of two
 // Routes with the same host the first by name counts.
@@ -39,7 +32,7 @@ func served(env *target.ControlPlane) []rule {
 		host := strings.ToLower(route.Spec.Host)
 		taken := slices.ContainsFunc(rules, func(r rule) bool { return r.host == host })
 		to := addressOf(env.Services[route.Spec.To.Name], route.Spec.Port)
-		if route.Labels[hyperv1.HCPRouteLabel] != env.HCP.Namespace || len(host) > maxHostname || !hostname.MatchString(host) || taken || to == "" {
+		if route.Labels[hyperv1.HCPRouteLabel] != env.HCP.Namespace || !haproxy.ServesHost(host) || taken || to == "" {
 			continue
 		}
 		rules = append(rules, rule{host: host, service: route.Spec.To.Name, address: to})

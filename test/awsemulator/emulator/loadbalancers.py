@@ -12,7 +12,7 @@ from moto.elbv2.exceptions import (
     LoadBalancerNotFoundError,
     ResourceInUseError,
 )
-from moto.elbv2.models import ELBv2Backend, FakeLoadBalancer
+from moto.elbv2.models import ELBv2Backend, FakeLoadBalancer, FakeTargetGroup
 from moto.elbv2.responses import ELBV2Response
 from moto.moto_api._internal import mock_random
 
@@ -20,6 +20,33 @@ from . import quotas, rules, states
 from .patching import wrap
 
 _MOST_NAMES = 20
+
+# The attributes of a target group for network load balancers, except for those whose default depends on the group.
+# https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
+# https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetGroupAttribute.html
+_NETWORK_ATTRIBUTES = {
+    "deregistration_delay.timeout_seconds": "300",
+    "deregistration_delay.connection_termination.enabled": "false",
+    "load_balancing.cross_zone.enabled": "use_load_balancer_configuration",
+    "proxy_protocol_v2.enabled": "false",
+    "stickiness.enabled": "false",
+    "stickiness.type": "source_ip",
+    "target_health_state.unhealthy.connection_termination.enabled": "true",
+    "target_health_state.unhealthy.draining_interval_seconds": "0",
+    "target_group_health.dns_failover.minimum_healthy_targets.count": "1",
+    "target_group_health.dns_failover.minimum_healthy_targets.percentage": "off",
+    "target_group_health.unhealthy_state_routing.minimum_healthy_targets.count": "1",
+    "target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": "off",
+}
+
+
+@wrap(FakeTargetGroup, "__init__")
+def _init_group(original: Any, self: FakeTargetGroup, *args: Any, **kwargs: Any) -> None:
+    """The cloud-controller-manager sets no attribute that the group does not have."""
+    original(self, *args, **kwargs)
+    if self.protocol in ("TCP", "TLS", "UDP", "TCP_UDP"):
+        preserves = self.target_type != "ip" or self.protocol in ("UDP", "TCP_UDP")
+        self.attributes = {**_NETWORK_ATTRIBUTES, "preserve_client_ip.enabled": str(preserves).lower()}
 
 
 @wrap(ELBv2Backend, "create_load_balancer")

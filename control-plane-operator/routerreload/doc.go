@@ -2,6 +2,7 @@
 //
 //	router-reload, sidecar of HAProxy      the file differs from what the worker runs ──► reload: a new worker takes over the
 //	                                      listening sockets, the old one keeps its connections
+//	                                      a file *.map differs ──► its content is replaced in the worker
 //	router-drain, preStop of HAProxy      disable frontend  ──► wait until the connections have ended, or the timeout has passed
 //
 // Neither command listens on the network. A client that could start a drain would make the cluster's API unavailable.

@@ -38,6 +38,8 @@ type Reloader struct {
 	// refused is the rejected configuration, and retry the time of the next attempt to load it.
 	refused []byte
 	retry   time.Time
+
+	maps maps
 }
 
 // Parse reads the arguments after the name of the subcommand.
@@ -65,6 +67,7 @@ func (r *Reloader) Run(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		r.reloadIfChanged(ctx)
+		r.maps.update(ctx, r.master, r.config)
 		sleep(ctx, r.clock, pause)
 	}
 	return nil

@@ -30,6 +30,7 @@ var annotationValues = map[string]struct {
 	hyperv1.DestroyGracePeriodAnnotation:                            {isDuration, "a duration such as 10m"},
 	hyperv1.GiveUpAfterAnnotation:                                   {isDuration, "a duration such as 10m"},
 	hyperv1.PrivateRecordTTLAnnotation:                              {isRecordTTL, "a duration from 1s to 24h, such as 5m"},
+	hyperv1.SharedRouterAnnotation:                                  {isBool, "true or false"},
 	hyperv1.PreviousEndpointsAnnotation:                             {isPreviousEndpoints, "Keep, Replace or Adopt"},
 	hyperv1.AWSLoadBalancerHealthProbeModeAnnotation:                {isHealthProbeMode, "Shared or ServiceNodePort"},
 	hyperv1.SharedLoadBalancerHealthProbePathAnnotation:             {isHealthProbePath, "a path such as /healthz"},
@@ -87,6 +88,8 @@ func isKeyAge(text string) bool {
 	d, err := time.ParseDuration(text)
 	return err == nil && d >= 24*time.Hour
 }
+
+func isBool(text string) bool { return text == "true" || text == "false" }
 
 func isDuration(text string) bool {
 	d, err := time.ParseDuration(text)

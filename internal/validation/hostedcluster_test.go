@@ -39,6 +39,45 @@ func TestHostedClusterErrorsNameTheReasonAndTheChange(t *testing.T) {
 			},
 		},
 
+		"a cluster with the shared router": {
+			change: func(hc *hyperv1.HostedCluster) {
+				publish(hc, hyperv1.APIServer, hyperv1.Route, "api.example.com")
+				hc.Annotations = map[string]string{hyperv1.SharedRouterAnnotation: "true"}
+			},
+		},
+		"a cluster without the shared router": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Annotations = map[string]string{hyperv1.SharedRouterAnnotation: "false"}
+			},
+		},
+		"the shared router for an API on a load balancer": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Annotations = map[string]string{hyperv1.SharedRouterAnnotation: "true"}
+			},
+			reason: hyperv1.UnsupportedPublishingReason, says: []string{"publishes APIServer as LoadBalancer", "use Route, or remove the annotation"},
+		},
+		"the shared router for public nodes": {
+			change: func(hc *hyperv1.HostedCluster) {
+				publish(hc, hyperv1.APIServer, hyperv1.Route, "api.example.com")
+				hc.Annotations = map[string]string{hyperv1.SharedRouterAnnotation: "true"}
+				hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Public
+			},
+			reason: hyperv1.UnsupportedPublishingReason, says: []string{"set platform.aws.endpointAccess to PublicAndPrivate or Private"},
+		},
+		"the shared router outside of AWS": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Annotations = map[string]string{hyperv1.SharedRouterAnnotation: "true"}
+				hc.Spec.Platform = hyperv1.PlatformSpec{Type: hyperv1.NonePlatform}
+			},
+			reason: hyperv1.UnsupportedPublishingReason, says: []string{"nodes that connect by PrivateLink"},
+		},
+		"the shared router as a word": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Annotations = map[string]string{hyperv1.SharedRouterAnnotation: "yes"}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"write true or false"},
+		},
+
 		"type AWS without aws": {
 			change: func(hc *hyperv1.HostedCluster) { hc.Spec.Platform.AWS = nil },
 			reason: hyperv1.PlatformConfigMissingReason, says: []string{"platform.aws is missing: add it"},

@@ -19,6 +19,7 @@ func services(hc *hyperv1.HostedCluster) field.ErrorList {
 	s := hc.Spec.DeepCopy()
 	s.Services = routes.WithHosts(hc.Name, &hc.Spec, false)
 	errs := slices.Concat(uniqueServices(s.Services), hostLabels(s.Services), nodePorts(s.Services, s.Networking))
+	errs = append(errs, sharedRouter(hc.Annotations[hyperv1.SharedRouterAnnotation], s)...)
 	if s.Platform.Type == hyperv1.AWSPlatform {
 		return append(errs, awsServices(s)...)
 	}
@@ -124,6 +125,26 @@ func otherServices(s *hyperv1.HostedClusterSpec) field.ErrorList {
 	case api.Type == hyperv1.NodePort && s.Networking.APIServer != nil && len(s.Networking.APIServer.AllowedCIDRBlocks) > 0:
 		errs = append(errs, publishing.forbidden(spec.Child("networking", "apiServer", "allowedCIDRBlocks"),
 			"networking.apiServer.allowedCIDRBlocks says who may reach the load balancer of APIServer, which is published as NodePort and open to whoever reaches a node: remove it, or publish APIServer as LoadBalancer or Route"))
+	}
+	return errs
+}
+
+// sharedRouter rejects what the shared router cannot serve. It finds the cluster of a node by its VPC endpoint: pods call the API server by
+// names that all clusters have.
+func sharedRouter(annotation string, s *hyperv1.HostedClusterSpec) field.ErrorList {
+	if annotation != "true" {
+		return nil
+	}
+	const asked = "annotation " + hyperv1.SharedRouterAnnotation + " is true"
+	var errs field.ErrorList
+	if !s.Platform.PrivateLink() {
+		errs = append(errs, publishing.forbidden(spec.Child("platform"),
+			asked+", and the shared router serves nodes that connect by PrivateLink: set platform.aws.endpointAccess to PublicAndPrivate or Private, or remove the annotation"))
+	}
+	for _, service := range []hyperv1.ServiceType{hyperv1.APIServer, hyperv1.Konnectivity} {
+		if how := hyperv1.PublishingOf(s.Services, service).Type; how != hyperv1.Route {
+			errs = append(errs, publishing.unsupported(servicesPath, how, asked+", and spec.services publishes %s as %s: use Route, or remove the annotation", service, how))
+		}
 	}
 	return errs
 }

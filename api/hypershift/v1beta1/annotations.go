@@ -106,6 +106,10 @@ const (
 	SharedLoadBalancerHealthProbePathAnnotation = "hypershift.openshift.io/shared-load-balancer-health-probe-path"
 	// SharedLoadBalancerHealthProbePortAnnotation is its port. Default 10256.
 	SharedLoadBalancerHealthProbePortAnnotation = "hypershift.openshift.io/shared-load-balancer-health-probe-port"
+	// SharedRouterAnnotation, "true", publishes the cluster through the router and the load balancers that the installation shares, and not
+	// through its own. It can be set and removed at any time: the cluster moves without an interruption. The API server and konnectivity must
+	// be published as Route, and endpointAccess must not be Public.
+	SharedRouterAnnotation = "hypershift.openshift.io/shared-router"
 	// AWSMachinePublicIPsAnnotation, if "true", assigns public addresses to its machines.
 	AWSMachinePublicIPsAnnotation = "hypershift.openshift.io/aws-machine-public-ips"
 )
@@ -227,6 +231,11 @@ const (
 	// AutoNodeRemovedAnnotation is "true" on a HostedControlPlane after spec.autoNode was removed, while nodes on demand are left.
 	// The control-plane-operator deletes them, and then the condition AutoNodeEnabled.
 	AutoNodeRemovedAnnotation = "hypershift.openshift.io/auto-node-removed"
+	// SharedRouterPublicHostAnnotation is the host name of the public load balancer of the shared router, on a HostedControlPlane that it
+	// serves.
+	SharedRouterPublicHostAnnotation = "hypershift.openshift.io/shared-router-public-host"
+	// SharedRouterPrivateHostAnnotation is the host name of its internal load balancer.
+	SharedRouterPrivateHostAnnotation = "hypershift.openshift.io/shared-router-private-host"
 	// SleepPhaseAnnotation, on a HostedControlPlane, is RemovingMachines, Asleep or Waking. It is absent while the cluster is
 	// awake.
 	SleepPhaseAnnotation = "hypershift.openshift.io/sleep-phase"

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -93,51 +90,17 @@ func (s *Services) deleteOne(ctx context.Context, svc Service, reject bool, rema
 // disconnect reports the endpoints that are still connected, and rejects them if
 // that was requested.
 func (s *Services) disconnect(ctx context.Context, id string, reject bool, remaining *Remaining) error {
-	var live []string
-	pages := ec2.NewDescribeVpcEndpointConnectionsPaginator(s.api, &ec2.DescribeVpcEndpointConnectionsInput{
-		Filters: []types.Filter{{Name: aws.String("service-id"), Values: []string{id}}},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return fmt.Errorf("reading connections of endpoint service %s: %w", id, err)
-		}
-		for _, c := range page.VpcEndpointConnections {
-			if aws.ToString(c.ServiceId) == id && connected(c.VpcEndpointState) {
-				live = append(live, aws.ToString(c.VpcEndpointId))
-			}
-		}
+	live, err := s.connections(ctx, id)
+	if err != nil {
+		return err
 	}
-	slices.Sort(live)
-	remaining.Endpoints = append(remaining.Endpoints, live...)
+	remaining.Endpoints = append(remaining.Endpoints, ids(live)...)
 	if len(live) == 0 {
 		// The list lags: AWS has just refused the deletion because of connections.
 		remaining.Deleting = append(remaining.Deleting, id)
-		return nil
 	}
 	if !reject {
 		return nil
 	}
-	ctrl.LoggerFrom(ctx).Info("Rejecting connections of endpoint service", "service", id, "endpoints", live)
-	out, err := s.api.RejectVpcEndpointConnections(ctx, &ec2.RejectVpcEndpointConnectionsInput{ServiceId: aws.String(id), VpcEndpointIds: live})
-	if err != nil {
-		return fmt.Errorf("rejecting connections of endpoint service %s: %w", id, err)
-	}
-	for _, u := range out.Unsuccessful {
-		// The connection has just ended or is about to: the next deletion shows it.
-		if err := ec2util.Refusal("RejectVpcEndpointConnections", []types.UnsuccessfulItem{u}); !awsx.IsNotFound(err) && awsx.Code(err) != "InvalidState" {
-			return fmt.Errorf("rejecting connection of %s to endpoint service %s: %w", aws.ToString(u.ResourceId), id, err)
-		}
-	}
-	return nil
-}
-
-// connected is true for a state in which an endpoint prevents the deletion of its
-// service. The API writes states in lower case and the SDK's constants do not.
-func connected(state types.State) bool {
-	switch strings.ToLower(string(state)) {
-	case "pendingacceptance", "pending", "available":
-		return true
-	}
-	return false
+	return s.reject(ctx, id, live)
 }

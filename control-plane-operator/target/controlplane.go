@@ -43,7 +43,7 @@ type ControlPlane struct {
 	Serving bool
 	// Egress are environment variables with custom endpoints of AWS and the proxy of the management cluster.
 	Egress []corev1.EnvVar
-	// Routes are the Routes of the namespace, and Services those that they refer to, by name.
+	// Routes are the Routes of the namespace, and Services those that they refer to, by name, and those of the routers.
 	Routes   []routev1.Route
 	Services map[string]*corev1.Service
 	// Secrets and ConfigMaps are the namespace's objects, by name. Certificates in shared Secrets are also there by their own

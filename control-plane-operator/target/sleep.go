@@ -6,6 +6,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // LoadBalancersKept returns why the load balancers of a sleeping control plane stay, or "" if they are deleted. The address of the API server
@@ -48,7 +49,7 @@ func (p *ControlPlane) stop(c component.Traits, w *component.Workload) {
 }
 
 // Answers reports whether the router answers clients of the API server while the control plane sleeps: it serves the API server,
-// and clients reach the router.
+// and clients reach the router. The shared router does not answer: it has no certificate of a cluster.
 func (p *ControlPlane) Answers() bool {
-	return p.HCP.Sleeps() && LoadBalancersKept(p.HCP) != "" && hyperv1.PublishingOf(p.HCP.Spec.Services, hyperv1.APIServer).Type == hyperv1.Route
+	return p.HCP.Sleeps() && !sharedrouter.Serves(p.HCP) && LoadBalancersKept(p.HCP) != "" && hyperv1.PublishingOf(p.HCP.Spec.Services, hyperv1.APIServer).Type == hyperv1.Route
 }

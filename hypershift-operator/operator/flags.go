@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/signature"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
@@ -64,6 +66,10 @@ func Parse(name string, args, environ []string) (Options, error) {
 	fs.BoolVar(&o.LeaveStoppedNodes, "leave-stopped-nodes", true, "take a node of the management cluster out of service while its instance is stopped, so that the control planes on it start on other nodes at once")
 	fs.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "have the control-plane-operators check that API servers answer by the load balancers that users and nodes take; false where the management cluster reaches no load balancer")
 	o.LoadBalancers.Bind(fs)
+	fs.BoolVar(&o.SharedRouter, "shared-router", false, "serve HostedClusters with annotation "+hyperv1.SharedRouterAnnotation+" by the router and the load balancers of this installation; needs --private-platform=AWS")
+	o.SharedRouterLimits = sharedrouter.DefaultLimits
+	fs.IntVar(&o.SharedRouterLimits.PerCluster, "shared-router-connections-per-cluster", o.SharedRouterLimits.PerCluster, "how many connections one cluster can have in each pod of the shared router")
+	fs.IntVar(&o.SharedRouterLimits.PerClient, "shared-router-connections-per-client", o.SharedRouterLimits.PerClient, "how many connections one public address can have in each pod of the shared router")
 	fs.Func("management-api-endpoints", "public addresses of the API server of the management cluster, address or address:port, comma-separated; pods of control planes reach them only if they work with the management cluster", func(text string) (err error) {
 		o.ManagementAPIEndpoints, err = parseList(text, parseEndpoint)
 		return err
@@ -140,6 +146,12 @@ func parseNetwork(text string) (netip.Prefix, error) {
 func (o Options) check() error {
 	if o.PrivateAWS && o.Region == "" {
 		return errors.New("--private-platform=AWS needs the environment variable AWS_REGION: the region of the management cluster")
+	}
+	if o.SharedRouter && !o.PrivateAWS {
+		return errors.New("--shared-router needs --private-platform=AWS: it serves clusters with PrivateLink")
+	}
+	if o.SharedRouterLimits.PerCluster <= 0 || o.SharedRouterLimits.PerClient <= 0 {
+		return errors.New("--shared-router-connections-per-cluster and --shared-router-connections-per-client must be more than 0")
 	}
 	if err := o.Limits.Check(); err != nil {
 		return err

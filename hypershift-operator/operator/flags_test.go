@@ -17,6 +17,9 @@ func TestParse(t *testing.T) {
 		"nothing asked for":               {},
 		"private clusters":                {args: []string{"--private-platform=AWS"}, region: "us-east-1"},
 		"private clusters without region": {args: []string{"--private-platform=AWS"}, says: "AWS_REGION"},
+		"a shared router":                 {args: []string{"--private-platform=AWS", "--shared-router"}, region: "us-east-1"},
+		"a shared router without AWS":     {args: []string{"--shared-router"}, says: "needs --private-platform=AWS"},
+		"a router for nobody":             {args: []string{"--shared-router-connections-per-client=0"}, says: "must be more than 0"},
 		"another cloud":                   {args: []string{"--private-platform=Azure"}, says: "use AWS or None"},
 		"a bucket": {
 			args: []string{"--oidc-storage-provider-s3-bucket-name=b", "--oidc-storage-provider-s3-region=us-east-1"},

@@ -43,6 +43,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/hostedcluster"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/nodepool"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/platform/aws"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/sharedrouter"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/controllers/stoppednodes"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/isolation"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/nodepool/objects"
@@ -87,7 +88,7 @@ func New(ctx context.Context, cfg *rest.Config, opts Options, deps Dependencies)
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	manager := deps.Manager
-	manager.Scheme, manager.Cache = newScheme(), cacheOptions()
+	manager.Scheme, manager.Cache = newScheme(), cacheOptions(opts)
 	serve(&manager, opts)
 	if opts.LeaderElect {
 		lease := leader.Lease{Namespace: opts.Namespace, Name: names.HypershiftOperator, Timing: leader.One}
@@ -181,7 +182,7 @@ func newScheme() *runtime.Scheme {
 
 // cacheOptions keep everything out of memory that is not ours. Objects of users, and objects that only might be ours, are read from the API
 // server.
-func cacheOptions() cache.Options {
+func cacheOptions(opts Options) cache.Options {
 	owned := cache.ByObject{Label: hostedcluster.AppliedObjects()}
 	controlPlanes, err := labels.NewRequirement(hyperv1.ControlPlaneNamespaceLabel, selection.Exists, nil)
 	utilruntime.Must(err)
@@ -189,9 +190,11 @@ func cacheOptions() cache.Options {
 		Namespaces: map[string]cache.Config{isolation.ManagementAPI.Namespace: {}},
 		Label:      labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: isolation.ManagementAPI.Name}),
 	}
-	managementService := cache.ByObject{
-		Namespaces: managementAPI.Namespaces,
-		Field:      fields.OneTermEqualSelector("metadata.name", isolation.ManagementAPI.Name),
+	services := cache.ByObject{Namespaces: map[string]cache.Config{
+		isolation.ManagementAPI.Namespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", isolation.ManagementAPI.Name)},
+	}}
+	if opts.SharedRouter {
+		services.Namespaces[opts.Namespace] = cache.Config{}
 	}
 	slim := lean()
 	options := cache.Options{
@@ -199,7 +202,7 @@ func cacheOptions() cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:      {Label: labels.NewSelector().Add(*controlPlanes)},
 			&corev1.Secret{}:         {Label: hostedcluster.AppliedObjects(slices.Concat(objects.Sets(), bootstrap.Sets())...)},
-			&corev1.ConfigMap{}:      owned,
+			&corev1.ConfigMap{}:      {Label: hostedcluster.AppliedObjects(sharedrouter.Set)},
 			&corev1.ServiceAccount{}: owned,
 			&corev1.ResourceQuota{}:  owned,
 			&corev1.LimitRange{}:     owned,
@@ -210,7 +213,7 @@ func cacheOptions() cache.Options {
 			&rbacv1.ClusterRoleBinding{}:  owned,
 			&networkingv1.NetworkPolicy{}: owned,
 			&discoveryv1.EndpointSlice{}:  managementAPI,
-			&corev1.Service{}:             managementService,
+			&corev1.Service{}:             services,
 			&clusterv1.Cluster{}:          owned,
 			&infrav1.AWSCluster{}:         owned,
 			&corev1.Node{}:                {Transform: stoppednodes.Trim},
@@ -282,6 +285,7 @@ func (o *Operator) addHostedClusters(ctx context.Context, sources cache.Cache, u
 		CAPIProviderImage:          o.options.CAPIProviderImage,
 		Egress:                     o.options.Egress,
 		AllowOperatorImageOverride: o.options.AllowOperatorImageOverride,
+		SharedRouter:               o.options.SharedRouter,
 		Namespace:                  o.options.Namespace,
 		Limits:                     o.options.Limits,
 		ManagementAPIEndpoints:     o.options.ManagementAPIEndpoints,
@@ -397,9 +401,19 @@ func (o *Operator) addEndpointServices(ctx context.Context) error {
 	}
 	opts := aws.Options{
 		Client: o.GetClient(), Reader: o.GetAPIReader(), Recorder: o.GetEventRecorder(names.HypershiftOperator), Clock: clock.RealClock{}, Resync: o.options.ResyncPeriod,
-	}
-	if err := aws.Setup(o, opts.WithAWS(cfg, o.options.PermissionsPeriod)); err != nil {
+		Namespace: o.options.Namespace, SharedRouter: o.options.SharedRouter,
+	}.WithAWS(cfg, o.options.PermissionsPeriod)
+	if err := aws.Setup(o, opts); err != nil {
 		return fmt.Errorf("setting up AWSEndpointServices: %w", err)
+	}
+	if o.options.SharedRouter {
+		shared := sharedrouter.Options{
+			Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, Namespace: o.options.Namespace,
+			Connections: opts.Services, Limits: o.options.SharedRouterLimits, Resync: o.options.ResyncPeriod,
+		}
+		if err := sharedrouter.Setup(o, shared); err != nil {
+			return fmt.Errorf("setting up the shared router: %w", err)
+		}
 	}
 	return o.Add(&zonepublisher.Publisher{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
 	"github.com/hosted-control-planes/hypershift/internal/logs"
 	"github.com/hosted-control-planes/hypershift/internal/release"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
@@ -59,6 +60,11 @@ type Options struct {
 	CheckLoadBalancers bool
 	// LoadBalancers configures the Services of type LoadBalancer of control planes.
 	LoadBalancers loadbalancers.Settings
+
+	// SharedRouter is true if the installation has a shared router in the namespace of the operator, and SharedRouterLimits are what
+	// one cluster and one client can use of it.
+	SharedRouter       bool
+	SharedRouterLimits sharedrouter.Limits
 
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides

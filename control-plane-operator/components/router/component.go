@@ -8,6 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 //go:embed assets
@@ -17,13 +18,18 @@ var assets embed.FS
 var Component = component.Component[*target.ControlPlane]{
 	Name:           names.Router,
 	Assets:         assets,
-	Wanted:         func(env *target.ControlPlane) bool { return len(served(env)) > 0 },
+	Wanted:         wanted,
 	RequestServing: true,
 	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("configmap.yaml", adaptConfig),
 		component.On("deployment.yaml", adaptDeployment),
 	},
 	Reloads: []string{"ConfigMap/" + names.Router},
+}
+
+// wanted is true as long as there is a Route, and a load balancer leads here. With the shared router, none does after the move to it.
+func wanted(env *target.ControlPlane) bool {
+	return len(served(env)) > 0 && (!sharedrouter.Serves(env.HCP) || env.Services[names.PrivateRouter] != nil || env.Services[names.Router] != nil)
 }
 
 // configFile is the key of the ConfigMap.

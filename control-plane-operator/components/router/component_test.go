@@ -115,3 +115,30 @@ func TestServedRoutes(t *testing.T) {
 		})
 	}
 }
+
+// With the shared router there is one of the cluster as long as a load balancer leads to it: also after the cluster has moved.
+func TestTheRouterStaysAsLongAsALoadBalancer(t *testing.T) {
+	for name, c := range map[string]struct {
+		shared    bool
+		balancers []string
+		want      bool
+	}{
+		"its own":                       {false, nil, true},
+		"shared":                        {true, nil, false},
+		"shared, with a public one":     {true, []string{names.Router}, true},
+		"shared, with an internal one":  {true, []string{names.PrivateRouter}, true},
+		"its own, after the shared one": {false, []string{names.PrivateRouter}, true},
+	} {
+		env := targettest.Env()
+		published(env)
+		if c.shared {
+			env.HCP.Annotations[hyperv1.SharedRouterPublicHostAnnotation], env.HCP.Annotations[hyperv1.SharedRouterPrivateHostAnnotation] = "public.example.com", "private.example.com"
+		}
+		for _, balancer := range c.balancers {
+			env.Services[balancer] = service("10.57.0.3", https(443))
+		}
+		if got := Component.Wanted(env); got != c.want {
+			t.Errorf("%s: there is a router: %v, want %v", name, got, c.want)
+		}
+	}
+}

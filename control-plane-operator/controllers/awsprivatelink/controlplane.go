@@ -8,7 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // resolveControlPlane finds the control plane of this namespace.
@@ -47,6 +49,23 @@ func controlPlane(ctx context.Context, c client.Reader, namespace string) (*hype
 		return &list.Items[0], nil
 	}
 	return nil, fmt.Errorf("namespace %s has %d HostedControlPlanes; a namespace is for one", namespace, len(list.Items))
+}
+
+// publishes reports whether records lead to the endpoint of an object. While a cluster moves to the shared router, or from it, it has two
+// endpoints for the same names. The records change when the new one is available.
+func publishes(es *hyperv1.AWSEndpointService, hcp *hyperv1.HostedControlPlane) bool {
+	return (es.Name == sharedrouter.EndpointService) == sharedrouter.Serves(hcp)
+}
+
+// former returns the name of the object whose records an object takes over, or "".
+func former(es *hyperv1.AWSEndpointService) string {
+	switch es.Name {
+	case names.PrivateRouter:
+		return sharedrouter.EndpointService
+	case sharedrouter.EndpointService:
+		return names.PrivateRouter
+	}
+	return ""
 }
 
 // paused reports whether the user has paused reconciliation, and for how long.

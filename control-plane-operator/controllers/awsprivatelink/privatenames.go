@@ -2,6 +2,7 @@ package awsprivatelink
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,31 +11,57 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // ensurePrivateNames lets external-dns register the host names that the user
 // chose, of a cluster that is not public, with the name of the endpoint.
 func (r *Reconciler) ensurePrivateNames(ctx context.Context, s *scope) error {
+	if !publishes(s.es, s.hcp) {
+		return nil
+	}
 	_, err := r.apply.Apply(ctx, privateNames(s.es), desiredPrivateNames(s.es, s.hcp, s.endpoint.DNSName)...)
 	return err
 }
 
 func (r *Reconciler) deletePrivateNames(ctx context.Context, s *scope) error {
+	if taken, err := r.isTakenOver(ctx, s.es); taken || err != nil {
+		return err
+	}
 	_, err := r.apply.Delete(ctx, privateNames(s.es))
 	return err
 }
 
+// isTakenOver reports whether the names of an object belong to another router's object.
+func (r *Reconciler) isTakenOver(ctx context.Context, es *hyperv1.AWSEndpointService) (bool, error) {
+	other := &hyperv1.AWSEndpointService{}
+	name := former(es)
+	if name == "" {
+		return false, nil
+	}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: es.Namespace, Name: name}, other)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading AWSEndpointService %s: %w", name, err)
+	}
+	return err == nil && other.DeletionTimestamp.IsZero(), nil
+}
+
 // privateNames is no child of the AWSEndpointService: that stays until AWS is
-// clean, and external-dns should hear of it before.
+// clean, and external-dns should hear of it before. Both routers have the same
+// names.
 func privateNames(es *hyperv1.AWSEndpointService) apply.Set {
-	return apply.Set{Name: "names-" + es.Name, Namespace: es.Namespace, Kinds: []client.ObjectList{&corev1.ServiceList{}}}
+	name := es.Name
+	if name == sharedrouter.EndpointService {
+		name = names.PrivateRouter
+	}
+	return apply.Set{Name: "names-" + name, Namespace: es.Namespace, Kinds: []client.ObjectList{&corev1.ServiceList{}}}
 }
 
 // externalPrivateLabel marks these Services.
 const externalPrivateLabel = "hypershift.openshift.io/external-private-service"
 
 func desiredPrivateNames(es *hyperv1.AWSEndpointService, hcp *hyperv1.HostedControlPlane, target string) []client.Object {
-	if es.Name != names.PrivateRouter || hcp.ServedAccess() != hyperv1.Private {
+	if es.Name == names.KubeAPIServerPrivate || hcp.ServedAccess() != hyperv1.Private {
 		return nil
 	}
 	var out []client.Object

@@ -16,6 +16,9 @@ import (
 
 // ensureRecords points the names of the control plane to the endpoint.
 func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
+	if !publishes(s.es, s.hcp) {
+		return nil
+	}
 	given := ""
 	if shared := s.hcp.Spec.Platform.AWS.SharedVPC; shared != nil {
 		given = shared.LocalZoneID
@@ -108,7 +111,9 @@ func (s *scope) ofAnother(ctx context.Context, target string) (bool, error) {
 	}
 	for _, e := range all {
 		if e.ID == m[1] {
-			return e.Tags[awsx.RoleTag] != s.role() && serves(e), nil
+			role := e.Tags[awsx.RoleTag]
+			takesOver := !s.deleting() && role == former(s.es)+roleSuffix
+			return role != s.role() && serves(e) && !takesOver, nil
 		}
 	}
 	replaced := ""

@@ -14,6 +14,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // Setup starts both controllers with the manager. They run in every access mode, so that
@@ -64,12 +65,12 @@ func accessServed() predicate.Funcs {
 		before, after := e.ObjectOld.(*hyperv1.HostedControlPlane), e.ObjectNew.(*hyperv1.HostedControlPlane)
 		return before.Status.ServedEndpointAccess != after.Status.ServedEndpointAccess || before.ReplacedEndpointOwner() != after.ReplacedEndpointOwner() ||
 			before.Annotations[hyperv1.PrivateRecordTTLAnnotation] != after.Annotations[hyperv1.PrivateRecordTTLAnnotation] ||
-			target.DropsLoadBalancers(before) != target.DropsLoadBalancers(after)
+			target.DropsLoadBalancers(before) != target.DropsLoadBalancers(after) || sharedrouter.Of(before) != sharedrouter.Of(after)
 	}}
 }
 
 func isOffered() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(obj client.Object) bool { return slices.Contains(offered, obj.GetName()) })
+	return predicate.NewPredicateFuncs(func(obj client.Object) bool { return slices.Contains(ownRouters, obj.GetName()) })
 }
 
 func toEndpointServices(c client.Reader) handler.MapFunc {

@@ -48,12 +48,18 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 		return fmt.Errorf("listing Routes: %w", err)
 	}
 	s.routes, s.services = routes.Items, map[string]*corev1.Service{}
+	wanted := []string{names.Router, names.PrivateRouter}
 	for _, route := range routes.Items {
+		wanted = append(wanted, route.Spec.To.Name)
+	}
+	for _, name := range wanted {
 		service := &corev1.Service{}
-		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: route.Spec.To.Name}, service); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("getting Service %s: %w", route.Spec.To.Name, err)
+		switch err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, service); {
+		case err == nil:
+			s.services[name] = service
+		case client.IgnoreNotFound(err) != nil:
+			return fmt.Errorf("getting Service %s: %w", name, err)
 		}
-		s.services[route.Spec.To.Name] = service
 	}
 	return nil
 }

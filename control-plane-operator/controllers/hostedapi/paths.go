@@ -12,6 +12,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // A path is a network path of users or nodes to the API server.
@@ -48,6 +49,9 @@ func pathsOf(hcp *hyperv1.HostedControlPlane, services []corev1.Service, routes 
 
 // byService returns the path through a published Service. ok is false for other Services.
 func byService(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, routes []routev1.Route) (p path, ok bool) {
+	if svc.Name == names.KubeAPIServer && sharedrouter.Serves(hcp) {
+		return bySharedRouter(hcp, svc)
+	}
 	how := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer)
 	host := publishing.LoadBalancerAddress(svc)
 	p = path{name: "Service " + svc.Name}
@@ -81,6 +85,21 @@ func byService(hcp *hyperv1.HostedControlPlane, svc *corev1.Service, routes []ro
 		p.inside = join(ip, port.Port)
 	}
 	return p, host != "" && p.serverName != ""
+}
+
+// bySharedRouter returns the path through the public load balancer of the shared router. The internal one admits only endpoints, so that a
+// private cluster is checked at its Service.
+func bySharedRouter(hcp *hyperv1.HostedControlPlane, svc *corev1.Service) (p path, ok bool) {
+	if len(svc.Spec.Ports) == 0 || svc.Spec.ClusterIP == "" || svc.Spec.ClusterIP == corev1.ClusterIPNone {
+		return path{}, false
+	}
+	inside := join(svc.Spec.ClusterIP, svc.Spec.Ports[0].Port)
+	host := hyperv1.PublishingOf(hcp.Spec.Services, hyperv1.APIServer).Hostname()
+	if host == "" || hcp.ServedAccess() == hyperv1.Private {
+		return path{name: "Service " + svc.Name, address: inside, serverName: names.LocalAPI(hcp.Name)}, true
+	}
+	limited := hcp.Spec.Networking.APIServer != nil && len(hcp.Spec.Networking.APIServer.AllowedCIDRBlocks) > 0
+	return path{name: "Service " + sharedrouter.Public, address: join(sharedrouter.Of(hcp).Public, sharedrouter.Port), serverName: host, inside: inside, limited: limited}, true
 }
 
 // behindRouter returns the API server's host at a router of the control plane, for clients inside the VPC of the nodes

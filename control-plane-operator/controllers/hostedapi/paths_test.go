@@ -44,6 +44,7 @@ func TestPathsOfTheAPIServer(t *testing.T) {
 		how      hyperv1.ServicePublishingStrategy
 		services []corev1.Service
 		routes   []routev1.Route
+		shared   bool
 		want     []path
 	}{
 		"a load balancer of the API server": {
@@ -90,9 +91,22 @@ func TestPathsOfTheAPIServer(t *testing.T) {
 			how: hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}, routes: []routev1.Route{toAPI("kube-apiserver", "api.apps.example.com", nil)},
 			want: []path{{"Route kube-apiserver", "api.apps.example.com:443", "api.apps.example.com", "", false}},
 		},
+		"the shared router": {
+			how:    hyperv1.ServicePublishingStrategy{Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "api.example.com"}},
+			shared: true, services: []corev1.Service{svc(names.KubeAPIServer, "", 6443, func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })}, routes: routes,
+			want: []path{{"Service shared-router", "shared.example.com:443", "api.example.com", "10.57.0.1:6443", false}},
+		},
+		"the shared router of a private cluster": {
+			how:    hyperv1.ServicePublishingStrategy{Type: hyperv1.Route},
+			shared: true, services: []corev1.Service{svc(names.KubeAPIServer, "", 6443, func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })}, routes: routes,
+			want: []path{{"Service kube-apiserver", "10.57.0.1:6443", "api.demo.hypershift.local", "", false}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hcp := &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Name: "demo"}, Spec: hyperv1.HostedControlPlaneSpec{Services: by(c.how)}}
+			if c.shared {
+				hcp.Annotations = map[string]string{hyperv1.SharedRouterPublicHostAnnotation: "shared.example.com", hyperv1.SharedRouterPrivateHostAnnotation: "private.example.com"}
+			}
 			if diff := cmp.Diff(c.want, pathsOf(hcp, c.services, c.routes), cmp.AllowUnexported(path{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

@@ -5,6 +5,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // access holds all facts that decide how clients reach a control plane:
@@ -23,6 +24,8 @@ import (
 //
 // While the control plane sleeps, it may have no load balancers; see package target.
 //
+// With the shared router (package sharedrouter), a Route has neither router nor private-router: load balancers of the installation take their place.
+//
 // * if konnectivity is published by a Route and the management cluster does not serve Routes. With LB, the Route must also
 // have a host name: without one, konnectivity is another port of the load balancer of kube-apiserver, and has no public
 // Route. Konnectivity has its own load balancer or node port if it is published by one.
@@ -36,6 +39,8 @@ type access struct {
 	ownRouter bool
 	// publicRouter is true if public clients use the control plane's router.
 	publicRouter bool
+	// shared is true if the shared router takes the place of both routers of the control plane.
+	shared bool
 	// tunnelsByAPI is true if nodes with a public path reach konnectivity through the load balancer of the API server.
 	tunnelsByAPI bool
 	// dropped is true if there are no load balancers, because the control plane sleeps.
@@ -63,6 +68,7 @@ func accessOf(hcp *hyperv1.HostedControlPlane, servesRoutes bool) access {
 	tunnels := a.services[hyperv1.Konnectivity]
 	publicTunnels := tunnels.Type == hyperv1.Route && slices.Contains(a.tunnels, hyperv1.Public)
 	a.tunnelsByAPI = a.public && a.ownRouter && publicTunnels && tunnels.Hostname() == "" && api.Type == hyperv1.LoadBalancer
+	a.shared = a.private && a.apiRoute && sharedrouter.Serves(hcp)
 	a.publicRouter = a.public && a.ownRouter && (a.apiRoute || publicTunnels && !a.tunnelsByAPI)
 	return a
 }

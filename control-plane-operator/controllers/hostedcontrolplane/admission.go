@@ -13,6 +13,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // admitRoutes writes the router's address to the status of its Routes. external-dns and users read it, as for every
@@ -23,11 +24,7 @@ func (r *Reconciler) admitRoutes(ctx context.Context, s *scope) error {
 		if !ok || route.Labels[hyperv1.HCPRouteLabel] == "" {
 			continue
 		}
-		router := names.Router
-		if route.Labels[hyperv1.InternalRouteLabel] != "" && s.access.private {
-			router = names.PrivateRouter
-		}
-		host, err := r.balancerHost(ctx, s.hcp.Namespace, router)
+		host, err := r.routerHost(ctx, s, route)
 		if err != nil {
 			return err
 		}
@@ -39,6 +36,20 @@ func (r *Reconciler) admitRoutes(ctx context.Context, s *scope) error {
 		}
 	}
 	return nil
+}
+
+// routerHost returns the host name of the load balancer of a Route, or "".
+func (r *Reconciler) routerHost(ctx context.Context, s *scope, route *routev1.Route) (string, error) {
+	private := route.Labels[hyperv1.InternalRouteLabel] != "" && s.access.private
+	switch shared := sharedrouter.Of(s.hcp); {
+	case s.access.shared && private:
+		return shared.Private, nil
+	case s.access.shared:
+		return shared.Public, nil
+	case private:
+		return r.balancerHost(ctx, s.hcp.Namespace, names.PrivateRouter)
+	}
+	return r.balancerHost(ctx, s.hcp.Namespace, names.Router)
 }
 
 func (r *Reconciler) admit(ctx context.Context, want *routev1.Route, host string) error {

@@ -32,6 +32,10 @@ type Options struct {
 	LoadBalancers loadbalancers.Settings
 }
 
+// movingInterval is how often a control plane that leaves the shared router looks for the reasons why its load balancers do not exist: Services are
+// watched, but their events are not.
+const movingInterval = 30 * time.Second
+
 // Reconciler publishes the services of a HostedControlPlane.
 type Reconciler struct {
 	Options
@@ -72,9 +76,14 @@ func New(opts Options) *Controller {
 		},
 		Store: opts.Status, Conditions: ours, Fields: fields, Spacing: reconcile.DefaultSpacing,
 		// Both are constant in a new control plane. A change of the access mode is recorded by its step.
-		CanWait:     []string{"externalManagedControlPlane", "servedEndpointAccess"},
-		Status:      summarize,
-		NoLaterThan: func(s *scope) time.Duration { return s.pauseLeft },
+		CanWait: []string{"externalManagedControlPlane", "servedEndpointAccess"},
+		Status:  summarize,
+		NoLaterThan: func(s *scope) time.Duration {
+			if len(s.moving) > 0 {
+				return movingInterval
+			}
+			return s.pauseLeft
+		},
 	}
 }
 
@@ -88,6 +97,8 @@ type scope struct {
 	pauseLeft time.Duration
 	// access is how the services are published. Set by recordAccess.
 	access access
+	// moving is what a control plane that leaves the shared router still waits for. Set by resolveHosts.
+	moving []string
 	// objects are the desired Services and Routes. Set by ensureExposure.
 	objects []client.Object
 }

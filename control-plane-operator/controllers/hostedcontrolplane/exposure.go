@@ -15,6 +15,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/loadbalancers"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
@@ -50,9 +51,10 @@ func (r *Reconciler) ensureExposure(ctx context.Context, s *scope) error {
 
 // stillOffered returns the Services that the access mode no longer has, but with load balancers that PrivateLink
 // still offers. AWS does not delete such a load balancer, and a cloud controller retries late after an error. The Service
-// is deleted after its AWSEndpointService. That deletion triggers a reconcile.
+// is deleted after its AWSEndpointService. That deletion triggers a reconcile. The public load balancer of the same router stays as long,
+// because clients may still have its addresses.
 func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Object, error) {
-	if s.access.private && !s.access.dropped {
+	if s.access.private && !s.access.dropped && !s.access.shared {
 		return nil, nil
 	}
 	list := &hyperv1.AWSEndpointServiceList{}
@@ -60,10 +62,14 @@ func (r *Reconciler) stillOffered(ctx context.Context, s *scope) ([]client.Objec
 		return nil, fmt.Errorf("listing AWSEndpointServices: %w", err)
 	}
 	before := s.access
-	before.private, before.dropped = true, false
+	before.private, before.dropped, before.shared = true, false, false
 	var offered []client.Object
 	for _, svc := range desiredServices(s.hcp, before, r.LoadBalancers) {
-		if slices.ContainsFunc(list.Items, func(es hyperv1.AWSEndpointService) bool { return es.Name == svc.GetName() }) {
+		name := svc.GetName()
+		if s.access.shared && name == names.Router {
+			name = names.PrivateRouter
+		}
+		if slices.ContainsFunc(list.Items, func(es hyperv1.AWSEndpointService) bool { return es.Name == name }) {
 			offered = append(offered, svc)
 		}
 	}

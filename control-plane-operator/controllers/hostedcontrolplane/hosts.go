@@ -18,18 +18,26 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // resolveHosts reads the hosts of the control plane and publishes the API's. Its message lists everything that has no
 // host yet.
 func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 	var missing []string
+	moves, err := r.leavesSharedRouter(ctx, s)
+	if err != nil {
+		return err
+	}
 	for _, obj := range s.objects {
 		problem, err := r.unreachable(ctx, s.access, obj)
 		if err != nil {
 			return err
 		}
-		if problem != "" {
+		switch {
+		case problem != "" && moves:
+			s.moving = append(s.moving, problem)
+		case problem != "":
 			missing = append(missing, problem)
 		}
 	}
@@ -45,6 +53,19 @@ func (r *Reconciler) resolveHosts(ctx context.Context, s *scope) error {
 		return reconcile.Wait(30*time.Second, hyperv1.WaitingOnInfrastructureReason, "%s", strings.Join(missing, "; "))
 	}
 	return nil
+}
+
+// leavesSharedRouter reports whether clients still use the shared router, until the load balancers of the control plane exist.
+func (r *Reconciler) leavesSharedRouter(ctx context.Context, s *scope) (bool, error) {
+	if s.access.shared || !s.access.private {
+		return false, nil
+	}
+	es := &hyperv1.AWSEndpointService{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: sharedrouter.EndpointService}, es)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading AWSEndpointService %s: %w", sharedrouter.EndpointService, err)
+	}
+	return err == nil && es.DeletionTimestamp.IsZero(), nil
 }
 
 // apiEndpoint returns the API's address for clients. A private cluster without a host name is reachable only inside the

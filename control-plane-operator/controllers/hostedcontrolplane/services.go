@@ -45,6 +45,9 @@ func desiredByAccess(hcp *hyperv1.HostedControlPlane, a access) []client.Object 
 	if a.private && !a.apiRoute {
 		out = append(out, internal(a, service(hcp, names.KubeAPIServerPrivate, names.KubeAPIServer, apiPort, intstr.FromString("client"))))
 	}
+	if a.shared {
+		return out
+	}
 	if a.private {
 		out = append(out, targets(hcp, internal(a, routerService(hcp, names.PrivateRouter))))
 	}

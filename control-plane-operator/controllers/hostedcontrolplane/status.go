@@ -1,6 +1,8 @@
 package hostedcontrolplane
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -30,6 +32,9 @@ func fields(hcp *hyperv1.HostedControlPlane) any {
 
 func summarize(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 	s.hcp.Status.ExternalManagedControlPlane = ptr.To(true)
+	if c := conditions.Get(hyperv1.InfrastructureReady); c != nil && c.Status == metav1.ConditionTrue && len(s.moving) > 0 {
+		c.Message = "the shared router serves it until its own is ready: " + strings.Join(s.moving, "; ")
+	}
 	if s.paused {
 		conditions.Set(hyperv1.HostedControlPlanePaused, metav1.ConditionTrue, hyperv1.PausedReason, "spec.pausedUntil stops changes")
 	} else {

@@ -141,7 +141,7 @@ func olderWith(ctx context.Context, clusters client.Reader, hc *hyperv1.HostedCl
 }
 
 // checkSupport blocks clusters that this installation cannot run.
-func (r *Reconciler) checkSupport(_ context.Context, s *scope) error {
+func (r *Reconciler) checkSupport(ctx context.Context, s *scope) error {
 	if s.aws() != nil && r.MissingCRDs != "" {
 		return reconcile.Block(hyperv1.UnsupportedClusterReason,
 			"the management cluster does not have %s: apply the files of config/crd/external, and restart the hypershift-operator", r.MissingCRDs)
@@ -151,7 +151,7 @@ func (r *Reconciler) checkSupport(_ context.Context, s *scope) error {
 	}
 	switch region := s.aws().Region; r.PrivateRegion {
 	case region:
-		return nil
+		return r.findSharedRouter(ctx, s)
 	case "":
 		return reconcile.Block(hyperv1.UnsupportedClusterReason,
 			"endpointAccess %s needs an installation that can make endpoint services: start the hypershift-operator with --private-platform=AWS and credentials for AWS, or use endpointAccess Public", s.aws().EndpointAccess)

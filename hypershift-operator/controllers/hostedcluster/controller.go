@@ -92,6 +92,8 @@ type Options struct {
 	// then do all that the control-plane-operator of the cluster may.
 	AllowOperatorImageOverride bool
 
+	// SharedRouter is true if the installation has a shared router.
+	SharedRouter bool
 	// Namespace is the namespace of this operator, where it records the owners of infraIDs.
 	// Empty for no record.
 	Namespace string

@@ -91,6 +91,10 @@ func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlan
 	if uid := etcdrestores.Wanted(s.restore, s.hcp); uid != "" {
 		hcp.Annotations[hyperv1.EtcdRestoreAnnotation] = uid
 	}
+	if s.sharedRouter.Missing() == "" {
+		hcp.Annotations[hyperv1.SharedRouterPublicHostAnnotation] = s.sharedRouter.Public
+		hcp.Annotations[hyperv1.SharedRouterPrivateHostAnnotation] = s.sharedRouter.Private
+	}
 	if removed {
 		hcp.Annotations[hyperv1.AutoNodeRemovedAnnotation] = "true"
 	}

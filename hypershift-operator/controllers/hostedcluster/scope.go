@@ -26,6 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/userobjects"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // scope holds the facts of one reconcile. gather sets them, except where a field names
@@ -60,6 +61,9 @@ type scope struct {
 	// sleep is whether the cluster sleeps, and machines names the machines of node pools; it is read for a cluster that may sleep.
 	sleep    sleep.State
 	machines []string
+
+	// sharedRouter are the load balancers of the shared router, of a cluster that it serves. Set by checkSupport.
+	sharedRouter sharedrouter.LoadBalancers
 
 	// memoryFactor is the memory limit of containers as a multiple of their
 	// request, 0 for none.

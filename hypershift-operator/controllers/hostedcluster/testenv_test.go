@@ -62,6 +62,8 @@ type managementCluster struct {
 	imageOverride bool
 	// namespace of the operator, empty for an operator without reservations.
 	namespace string
+	// sharedRouter is whether the installation has a shared router.
+	sharedRouter bool
 	// enforced is whether NetworkPolicies are enforced; nil without a check.
 	enforced func() metav1.ConditionStatus
 	// stuck machines are not taken away.
@@ -90,7 +92,7 @@ func newEmptyManagementCluster(t testing.TB) *managementCluster {
 		testenv.WithKinds(
 			&hyperv1.HostedClusterList{}, &hyperv1.HostedControlPlaneList{}, &hyperv1.NodePoolList{}, &hyperv1.AWSEndpointServiceList{},
 			&corev1.NamespaceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &appsv1.DeploymentList{},
-			&rbacv1.ClusterRoleBindingList{}, &networkingv1.NetworkPolicyList{}, &corev1.ResourceQuotaList{}, &corev1.LimitRangeList{},
+			&rbacv1.ClusterRoleBindingList{}, &networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}, &corev1.ResourceQuotaList{}, &corev1.LimitRangeList{},
 			&clusterv1.ClusterList{}, &infrav1.AWSClusterList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{}, &infrav1.AWSMachineList{},
 		),
 		testenv.WithStatus(&hyperv1.HostedCluster{}, &hyperv1.HostedControlPlane{}, &hyperv1.AWSEndpointService{}, &appsv1.Deployment{}, &infrav1.AWSCluster{}),
@@ -158,7 +160,7 @@ func (e *managementCluster) start() testenv.Pass {
 		Client: cached, Reader: e.Client(), UserObjects: e.Client(), PublishedSecrets: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock,
 		AllowOperatorImageOverride: e.imageOverride, Releases: e.releases, Limits: limits.Default(), PoliciesEnforced: e.enforced,
 		GenerateKey: oneKey, PrivateRegion: e.region, ControlPlaneOperatorImage: image, ClusterAPIImage: "example.test/cluster-api:1", CAPIProviderImage: "example.test/cluster-api-provider-aws:1",
-		Resync: 30 * time.Minute, DocumentsAge: time.Hour, Namespace: e.namespace,
+		Resync: 30 * time.Minute, DocumentsAge: time.Hour, Namespace: e.namespace, SharedRouter: e.sharedRouter,
 	}
 	if e.newKey != nil {
 		o.GenerateKey = e.newKey

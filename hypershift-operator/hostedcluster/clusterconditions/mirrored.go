@@ -9,7 +9,9 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/teardown"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 type mirroredCondition struct {
@@ -127,12 +129,28 @@ func endpointServices(conditionType string) func(*Facts) metav1.Condition {
 		case len(f.Endpoints) > 0 && conditionType == hyperv1.AWSEndpointAvailable && f.OperatorProblem != "":
 			return f.is(metav1.ConditionUnknown, hyperv1.ControlPlaneOperatorNotRunningReason, f.OperatorProblem)
 		case len(f.Endpoints) > 0:
-			return f.is(worst(f.Endpoints, conditionType))
+			return f.is(worst(inUse(f.Endpoints), conditionType))
 		case f.HostedCluster.Spec.Platform.PrivateLink() && !f.deleting():
 			return f.is(metav1.ConditionUnknown, hyperv1.NoEndpointServicesReason, "no private load balancer has a name yet")
 		}
 		return absent
 	}
+}
+
+// inUse leaves out the object of a router to which the cluster moves, or from which it has moved, while the object of the other one is
+// available.
+func inUse(all []hyperv1.AWSEndpointService) []hyperv1.AWSEndpointService {
+	other := map[string]string{names.PrivateRouter: sharedrouter.EndpointService, sharedrouter.EndpointService: names.PrivateRouter}
+	return slices.DeleteFunc(slices.Clone(all), func(es hyperv1.AWSEndpointService) bool {
+		at := slices.IndexFunc(all, func(o hyperv1.AWSEndpointService) bool { return o.Name == other[es.Name] })
+		return at >= 0 && !connects(&es) && connects(&all[at])
+	})
+}
+
+// connects reports whether both halves of an object are available.
+func connects(es *hyperv1.AWSEndpointService) bool {
+	return es.DeletionTimestamp.IsZero() && meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointServiceAvailable) &&
+		meta.IsStatusConditionTrue(es.Status.Conditions, hyperv1.AWSEndpointAvailable)
 }
 
 // worst combines the conditions of all objects: False if one is False, else Unknown

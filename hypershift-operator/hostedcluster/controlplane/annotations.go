@@ -21,6 +21,7 @@ func PropagatedAnnotations(annotations map[string]string) map[string]string {
 var propagated = []string{
 	hyperv1.TargetNodeLabelsAnnotation,
 	hyperv1.LoadBalancerSubnetsAnnotation,
+	hyperv1.SharedRouterAnnotation,
 	hyperv1.CleanupCloudResourcesAnnotation,
 	hyperv1.SleepLoadBalancersAnnotation,
 	hyperv1.SleepEtcdAnnotation,

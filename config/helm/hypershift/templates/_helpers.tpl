@@ -123,6 +123,7 @@ capabilities:
 {{- if and (eq $type "bucket") (not (regexMatch "^[a-z0-9-]{3,63}$" $value)) }}{{ fail (printf "%s: %q is not the name of an S3 bucket: 3 to 63 lower-case letters, digits and hyphens" $name $value) }}{{ end }}
 {{- end }}
 {{- if and .aws.privateLink (not .aws.region) }}{{ fail "aws.privateLink needs aws.region: the region of the management cluster and its load balancers" }}{{ end }}
+{{- if and .sharedRouter.enabled (not .aws.privateLink) }}{{ fail "sharedRouter.enabled needs aws.privateLink: the shared router serves clusters with PrivateLink" }}{{ end }}
 {{- if and .aws.roleARN .aws.credentialsSecret.name }}{{ fail "aws.roleARN and aws.credentialsSecret are both set: use one of them" }}{{ end }}
 {{- if and .aws.podIdentity (or .aws.roleARN .aws.credentialsSecret.name) }}{{ fail "aws.podIdentity is set together with aws.roleARN or aws.credentialsSecret: use one of them" }}{{ end }}
 {{- if ne (empty .oidc.bucket) (empty .oidc.region) }}{{ fail "oidc.bucket and oidc.region are needed together" }}{{ end }}

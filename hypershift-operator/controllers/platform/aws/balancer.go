@@ -21,13 +21,17 @@ import (
 // would hold all Services of the management cluster.
 func (r *Reconciler) checkBalancer(ctx context.Context, s *scope) error {
 	svc, name := &corev1.Service{}, s.es.Spec.NetworkLoadBalancerName
-	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.es), svc)
+	key, err := r.balancerService(s)
+	if err != nil {
+		return err
+	}
+	err = r.Reader.Get(ctx, key, svc)
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("getting Service %s: %w", s.es.Name, err)
+		return fmt.Errorf("getting Service %s: %w", key.Name, err)
 	}
 	if err != nil || !leadsTo(svc, name) {
 		return reconcile.Wait(r.ledger.Delay(s, slow), hyperv1.LoadBalancerForeignReason,
-			"load balancer %s is not the one of Service %s in namespace %s, and no other may be offered", name, s.es.Name, s.es.Namespace)
+			"load balancer %s is not the one of Service %s in namespace %s, and no other may be offered", name, key.Name, key.Namespace)
 	}
 	return nil
 }
@@ -38,6 +42,14 @@ func leadsTo(svc *corev1.Service, balancer string) bool {
 		name, err := nlb.Name(in.Hostname)
 		return err == nil && name == balancer
 	})
+}
+
+// sharedBalancer returns the load balancer of the shared router.
+func (r *Reconciler) sharedBalancer(ctx context.Context, s *scope) (loadbalancer.LoadBalancer, error) {
+	if err := r.checkBalancer(ctx, s); err != nil {
+		return loadbalancer.LoadBalancer{}, err
+	}
+	return r.activeLoadBalancer(ctx, s)
 }
 
 func (r *Reconciler) activeLoadBalancer(ctx context.Context, s *scope) (loadbalancer.LoadBalancer, error) {

@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,9 @@ type Options struct {
 	Services      *endpointservice.Services
 	// Caller knows the location of the two of them.
 	Caller *identity.Caller
+	// Namespace is the namespace of this operator. SharedRouter is true if the installation has a shared router there.
+	Namespace    string
+	SharedRouter bool
 	// Resync is how often an object is compared with AWS without a change.
 	Resync time.Duration
 }
@@ -42,6 +46,8 @@ type Reconciler struct {
 	ledger      *ledger.Ledger[*scope]
 	service     ledger.Resource[*scope]
 	comparisons *comparisons
+	// shared is locked while the shared endpoint service is changed.
+	shared sync.Mutex
 }
 
 // Controller reconciles AWSEndpointServices.

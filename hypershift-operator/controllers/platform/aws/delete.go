@@ -33,7 +33,12 @@ func (r *Reconciler) deleteRecorded(ctx context.Context, s *scope) (err error) {
 }
 
 func (r *Reconciler) deleteEndpointService(ctx context.Context, s *scope, _ ledger.Deletion) (found bool, err error) {
-	remaining, err := r.deleteAll(ctx, s, s.record.Owners)
+	var remaining endpointservice.Remaining
+	if isShared(s.es) {
+		remaining, err = r.leaveShared(ctx, s)
+	} else {
+		remaining, err = r.deleteAll(ctx, s, s.record.Owners)
+	}
 	switch {
 	case err != nil:
 	case len(remaining.Endpoints) > 0:

@@ -16,6 +16,8 @@
 //	                               wait until AWS is done                                       delete.go
 //	            finalizer
 //
+// Clusters with the shared router share one service, see shared.go.
+//
 // A tenant chooses the image of the control-plane-operator, which may write
 // AWSEndpointServices with their status and annotations, and patch the
 // HostedControlPlane. Their content is a request or a hint. The owner of a service is

@@ -57,11 +57,15 @@ func (r *Reconciler) compare(ctx context.Context, s *scope) error {
 	if !due {
 		return nil
 	}
-	return r.Services.Invalidate(ctx, endpointservice.Owner{UID: string(s.hcp.UID), Role: serviceRole(s.es)})
+	owner, err := r.ownerOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	return r.Services.Invalidate(ctx, owner)
 }
 
 func (r *Reconciler) ensureEndpointService(ctx context.Context, s *scope, claim ledger.Claim) (got ledger.Observed, err error) {
-	s.offered, err = r.Services.Ensure(ctx, desiredService(s, claim.ID))
+	s.offered, err = r.ensureOffered(ctx, s, claim.ID)
 	if err != nil {
 		if awsx.IsInvalid(err) || awsx.IsNotFound(err) {
 			r.LoadBalancers.Forget(s.balancer.Name) // it may be another one by now
@@ -102,8 +106,7 @@ func (r *Reconciler) checkOwner(s *scope) error {
 	return nil
 }
 
-func desiredService(s *scope, recorded string) endpointservice.Spec {
-	owner := endpointservice.Owner{UID: string(s.hcp.UID), Role: serviceRole(s.es)}
+func desiredService(s *scope, owner endpointservice.Owner, recorded string) endpointservice.Spec {
 	infraID := s.hc.Spec.InfraID
 	tags := awsx.OwnedTags(awsx.UserTags(s.es.Spec.ResourceTags), owner.UID, owner.Role, infraID, infraID+"-"+s.es.Name)
 	return endpointservice.Spec{

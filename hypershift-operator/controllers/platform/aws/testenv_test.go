@@ -33,6 +33,8 @@ const (
 	cpoRole  = "arn:aws:iam::" + customer + ":role/path/demo-cpo"
 	lbName   = "a0123456789abcdef"
 	resync   = 30 * time.Minute
+
+	operatorNamespace = "hypershift"
 )
 
 // privateLink is a private cluster as far as this controller can see it: the objects of other controllers, a load balancer, and the customer's
@@ -125,6 +127,8 @@ func (e *privateLink) reconcilerIn(account *fakeaws.Account, region string) *Rec
 		Services:      endpointservice.New(awsx.EC2(cfg), e.Clock, endpointservice.Options{ListTTL: resync / 2, PrincipalsTTL: awsx.PrincipalsTTL}),
 		Caller:        identity.NewCaller(awsx.STS(cfg), region),
 		Resync:        resync,
+		Namespace:     operatorNamespace,
+		SharedRouter:  true,
 	})
 }
 

@@ -1,0 +1,54 @@
+package sharedrouter
+
+import (
+	"context"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
+)
+
+// Setup starts the controller with the manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	c := New(opts)
+	toRouter := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []ctrl.Request {
+		return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: opts.Namespace, Name: sharedrouter.Public}}}
+	})
+	isRouter := predicate.NewPredicateFuncs(func(obj client.Object) bool {
+		return obj.GetNamespace() == opts.Namespace && obj.GetName() == sharedrouter.Public
+	})
+	return c.Builder(mgr).
+		For(&corev1.Service{}, builder.WithPredicates(isRouter)).
+		Watches(&hyperv1.HostedCluster{}, toRouter, builder.WithPredicates(ofRouter)).
+		Watches(&hyperv1.AWSEndpointService{}, toRouter, builder.WithPredicates(connectionChanged)).
+		Complete(c)
+}
+
+// ofRouter passes changes of clusters that the router serves, or did.
+var ofRouter = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return wanted(e.Object) },
+	DeleteFunc: func(e event.DeleteEvent) bool { return wanted(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return (wanted(e.ObjectOld) || wanted(e.ObjectNew)) && (e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			wanted(e.ObjectOld) != wanted(e.ObjectNew) || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero())
+	},
+}
+
+func wanted(obj client.Object) bool { return sharedrouter.Wanted(obj.(*hyperv1.HostedCluster)) }
+
+// connectionChanged passes AWSEndpointServices of the router that come and go, and changes of their endpoints.
+var connectionChanged = predicate.And(
+	predicate.NewPredicateFuncs(func(obj client.Object) bool { return obj.GetName() == sharedrouter.EndpointService }),
+	predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*hyperv1.AWSEndpointService), e.ObjectNew.(*hyperv1.AWSEndpointService)
+		return !reflect.DeepEqual([]any{before.Status.EndpointID, before.DeletionTimestamp.IsZero()}, []any{after.Status.EndpointID, after.DeletionTimestamp.IsZero()})
+	}},
+)

@@ -47,7 +47,7 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	_, notFound := cluster.Find(ctx, cluster.Options{})
-	on, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: 3}, Values: values, PublicNames: true, OlderLater: true, Progress: os.Stdout})
+	on, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: 3}, Values: values, PublicNames: true, SharedRouter: true, OlderLater: true, Progress: os.Stdout})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

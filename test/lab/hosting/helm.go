@@ -79,6 +79,13 @@ externalDNS:
       name: external-dns-credentials
 `
 
+// sharedRouter are the additional chart values for the shared router.
+const sharedRouter = `
+sharedRouter:
+  enabled: true
+  image: ${IMAGE}
+`
+
 // Install installs the chart of this checkout, or upgrades to it, and waits until the operator is available.
 func (h *Hosting) Install(ctx context.Context) error {
 	if err := h.Apply(ctx, map[string]string{"NAMESPACE": Namespace}, namespace); err != nil {
@@ -93,6 +100,13 @@ func (h *Hosting) Install(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("writing the values of the chart: %w", err)
+	}
+	if h.options.SharedRouter {
+		more, err := fixture.Substitute(sharedRouter, map[string]string{"IMAGE": h.Images["haproxy"]})
+		if err != nil {
+			return fmt.Errorf("writing the values of the chart: %w", err)
+		}
+		text += more
 	}
 	if h.options.PublicNames {
 		if err := h.applyCredentials(ctx, "external-dns-credentials", h.dnsRole); err != nil {

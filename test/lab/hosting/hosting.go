@@ -35,6 +35,8 @@ type Options struct {
 	Delays awsemulator.Delays
 	// Values are additional values of the chart, as YAML.
 	Values string
+	// SharedRouter enables the shared router of the chart.
+	SharedRouter bool
 	// PublicNames installs external-dns, which creates records in the public zone of Domain.
 	PublicNames bool
 	// OlderLater starts with the newest version only. Release builds the others.

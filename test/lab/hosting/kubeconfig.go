@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // AdminKubeconfig writes the kubeconfig of a hosted cluster's user to a file, and returns its path. The host cannot
@@ -111,9 +112,12 @@ func (h *Hosting) balancerOf(ctx context.Context, c client.Client, hc client.Obj
 	if err != nil {
 		return "", err
 	}
-	for _, name := range []string{names.KubeAPIServer, names.KubeAPIServerPrivate, names.Router, names.PrivateRouter} {
+	for _, key := range []client.ObjectKey{
+		{Namespace: namespace, Name: names.KubeAPIServer}, {Namespace: namespace, Name: names.KubeAPIServerPrivate},
+		{Namespace: namespace, Name: names.Router}, {Namespace: namespace, Name: names.PrivateRouter}, {Namespace: Namespace, Name: sharedrouter.Public},
+	} {
 		svc := &corev1.Service{}
-		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, svc); client.IgnoreNotFound(err) != nil {
+		if err := c.Get(ctx, key, svc); client.IgnoreNotFound(err) != nil {
 			return "", fmt.Errorf("finding the load balancer of %s: %w", hc, err)
 		}
 		for _, ingress := range svc.Status.LoadBalancer.Ingress {

@@ -23,7 +23,8 @@ type maps struct {
 // pieceSize is the maximum size of one command. HAProxy reads a command into one buffer, of 16 KiB.
 const pieceSize = 8 << 10
 
-// update makes the worker use the files. A map that HAProxy rejects keeps its previous content, and is tried again.
+// update makes the worker use the files, in the order of their names. A map that HAProxy rejects keeps its previous content, as do those after
+// it, and is tried again.
 func (m *maps) update(ctx context.Context, master master, config string) {
 	log := logr.FromContextOrDiscard(ctx)
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(config), "*.map"))
@@ -45,8 +46,8 @@ func (m *maps) update(ctx context.Context, master master, config string) {
 			continue
 		}
 		if err := master.replaceMap(ctx, file, string(want)); err != nil {
-			log.Error(err, "HAProxy continues with the previous map", "map", filepath.Base(file))
-			continue
+			log.Error(err, "HAProxy continues with the previous maps", "map", filepath.Base(file))
+			return // maps depend on those before them
 		}
 		m.loaded[file] = want
 	}

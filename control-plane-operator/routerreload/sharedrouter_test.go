@@ -99,7 +99,8 @@ func start(t *testing.T, table sharedrouter.Table) *router {
 // write writes the files of a table, with free ports, as a kubelet does.
 func (r *router) write(table sharedrouter.Table) {
 	r.Helper()
-	for name, text := range table.Data() {
+	data, _ := table.Data()
+	for name, text := range data {
 		text = strings.ReplaceAll(text, "bind :::8443 v4v6", fmt.Sprintf("bind 127.0.0.1:%d", r.port))
 		text = strings.ReplaceAll(text, "server self 127.0.0.1:8443", fmt.Sprintf("server self 127.0.0.1:%d", r.port))
 		text = strings.ReplaceAll(text, "bind :::9444 v4v6", fmt.Sprintf("bind 127.0.0.1:%d", r.health))
@@ -268,6 +269,58 @@ func TestEachClientReachesItsOwnCluster(t *testing.T) {
 	}
 }
 
+// Clusters with many networks, some inside of those of others, need no new worker and admit exactly their own clients.
+func TestNetworksOfClients(t *testing.T) {
+	t.Parallel()
+	var r *router
+	t.Cleanup(func() { // after HAProxy has ended
+		if r.loads != 1 {
+			t.Errorf("HAProxy loaded %d configurations, want 1", r.loads)
+		}
+	})
+	r = start(t, sharedrouter.Table{})
+	a, b := r.cluster("a", endpointOfA), r.cluster("b", endpointOfB)
+	a.Allowed = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("2001:db8::/32")}
+	for i := range 500 { // as many as the API allows
+		b.Allowed = append(b.Allowed, netip.PrefixFrom(netip.AddrFrom4([4]byte{192, byte(i >> 8), byte(i), 0}), 24))
+	}
+	b.Allowed[0] = netip.MustParsePrefix("198.51.100.128/25")
+	r.write(sharedrouter.Table{Clusters: []sharedrouter.Cluster{a, b}})
+	r.eventually("the maps are loaded", func() bool { return r.reaches(origin{"192.1.1.7", ""}, "api.b.example.com") == "api-b" })
+	for _, tc := range []struct {
+		from, host string
+		want       string
+	}{
+		{"198.51.100.7", "api.a.example.com", "api-a"},
+		{"198.51.100.200", "api.a.example.com", "api-a"}, // also in the smaller network of b
+		{"2001:db8::7", "api.a.example.com", "api-a"},
+		{"192.1.1.7", "api.a.example.com", ""},
+		{"203.0.113.9", "api.a.example.com", ""},
+		{"198.51.100.7", "api.b.example.com", ""},
+		{"198.51.100.200", "api.b.example.com", "api-b"},
+		{"192.1.243.9", "api.b.example.com", "api-b"},
+	} {
+		if got := r.reaches(origin{tc.from, ""}, tc.host); got != tc.want {
+			t.Errorf("%s to %s: reaches %q, want %q", tc.from, tc.host, got, tc.want)
+		}
+	}
+}
+
+// Others than the load balancers are not believed.
+func TestOnlySourcesAreBelieved(t *testing.T) {
+	t.Parallel()
+	var sources []netip.Prefix
+	for i := range 100 { // more than HAProxy reads in one line
+		sources = append(sources, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), 0}), 24))
+	}
+	r := start(t, sharedrouter.Table{Sources: sources}) // HAProxy accepts the configuration, and connects to itself
+	data, _ := sharedrouter.Table{Sources: sources}.Data()
+	if text := data[sharedrouter.ConfigFile]; !strings.Contains(text, "tcp-request connection reject if !from_load_balancer") || strings.Count(text, "acl from_load_balancer") != 3 {
+		t.Error(text)
+	}
+	_ = r
+}
+
 // A cluster that comes or goes does not disturb the connections of another one.
 func TestClustersComeAndGo(t *testing.T) {
 	t.Parallel()
@@ -340,7 +393,7 @@ func TestANoisyTenantIsLimited(t *testing.T) {
 		}
 	}
 	r.eventually("the nodes of a connect again", func() bool { return r.reaches(nodeOfA, private) == "api-a" })
-	// Many users of one cluster share its limit, and leave that of another one.
+	// Many users of one cluster share its limit. They leave that of another one, and that of its nodes.
 	for i := range 60 {
 		conn, err := r.dial(origin{fmt.Sprintf("203.0.113.%d", i+10), ""}, "api.a.example.com")
 		if err != nil {
@@ -353,6 +406,9 @@ func TestANoisyTenantIsLimited(t *testing.T) {
 	}
 	if got := r.reaches(origin{"203.0.113.200", ""}, "api.b.example.com"); got != "api-b" {
 		t.Errorf("a user of cluster b reaches %q", got)
+	}
+	if got := r.reaches(nodeOfA, private); got != "api-a" {
+		t.Errorf("a node of cluster a reaches %q", got)
 	}
 }
 

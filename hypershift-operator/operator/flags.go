@@ -67,6 +67,10 @@ func Parse(name string, args, environ []string) (Options, error) {
 	fs.BoolVar(&o.CheckLoadBalancers, "check-load-balancers", true, "have the control-plane-operators check that API servers answer by the load balancers that users and nodes take; false where the management cluster reaches no load balancer")
 	o.LoadBalancers.Bind(fs)
 	fs.BoolVar(&o.SharedRouter, "shared-router", false, "serve HostedClusters with annotation "+hyperv1.SharedRouterAnnotation+" by the router and the load balancers of this installation; needs --private-platform=AWS")
+	fs.Func("shared-router-load-balancer-cidrs", "networks from which the load balancers of the shared router connect, comma-separated: those of the load balancers and, for targets that are instances, of the nodes; default all", func(text string) (err error) {
+		o.SharedRouterSources, err = parseList(text, parseNetwork)
+		return err
+	})
 	o.SharedRouterLimits = sharedrouter.DefaultLimits
 	fs.IntVar(&o.SharedRouterLimits.PerCluster, "shared-router-connections-per-cluster", o.SharedRouterLimits.PerCluster, "how many connections one cluster can have in each pod of the shared router")
 	fs.IntVar(&o.SharedRouterLimits.PerClient, "shared-router-connections-per-client", o.SharedRouterLimits.PerClient, "how many connections one public address can have in each pod of the shared router")

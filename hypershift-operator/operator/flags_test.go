@@ -19,6 +19,8 @@ func TestParse(t *testing.T) {
 		"private clusters without region": {args: []string{"--private-platform=AWS"}, says: "AWS_REGION"},
 		"a shared router":                 {args: []string{"--private-platform=AWS", "--shared-router"}, region: "us-east-1"},
 		"a shared router without AWS":     {args: []string{"--shared-router"}, says: "needs --private-platform=AWS"},
+		"networks of load balancers":      {args: []string{"--private-platform=AWS", "--shared-router", "--shared-router-load-balancer-cidrs=10.0.0.0/24,fd00::/64"}, region: "us-east-1"},
+		"an address of a load balancer":   {args: []string{"--shared-router-load-balancer-cidrs=10.0.0.1"}, says: "is not a network"},
 		"a router for nobody":             {args: []string{"--shared-router-connections-per-client=0"}, says: "must be more than 0"},
 		"another cloud":                   {args: []string{"--private-platform=Azure"}, says: "use AWS or None"},
 		"a bucket": {

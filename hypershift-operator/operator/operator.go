@@ -195,6 +195,7 @@ func cacheOptions(opts Options) cache.Options {
 	}}
 	if opts.SharedRouter {
 		services.Namespaces[opts.Namespace] = cache.Config{}
+		services.Namespaces[cache.AllNamespaces] = cache.Config{LabelSelector: labels.SelectorFromSet(labels.Set{hyperv1.SharedRouterTargetLabel: "true"})}
 	}
 	slim := lean()
 	options := cache.Options{
@@ -409,7 +410,7 @@ func (o *Operator) addEndpointServices(ctx context.Context) error {
 	if o.options.SharedRouter {
 		shared := sharedrouter.Options{
 			Client: o.GetClient(), Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Clock: clock.RealClock{}, Namespace: o.options.Namespace,
-			Connections: opts.Services, Limits: o.options.SharedRouterLimits, Resync: o.options.ResyncPeriod,
+			Recorder: opts.Recorder, Connections: opts.Services, Limits: o.options.SharedRouterLimits, Sources: o.options.SharedRouterSources, Resync: o.options.ResyncPeriod,
 		}
 		if err := sharedrouter.Setup(o, shared); err != nil {
 			return fmt.Errorf("setting up the shared router: %w", err)

@@ -65,6 +65,8 @@ type Options struct {
 	// one cluster and one client can use of it.
 	SharedRouter       bool
 	SharedRouterLimits sharedrouter.Limits
+	// SharedRouterSources are the networks from which the load balancers of the shared router connect; empty for all.
+	SharedRouterSources []netip.Prefix
 
 	// RegistryOverrides say where release images and their components are pulled.
 	RegistryOverrides release.Overrides

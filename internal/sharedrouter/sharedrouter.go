@@ -46,7 +46,16 @@ const (
 	privateMap   = "private.map"   // cluster/host to address
 	publicMap    = "public.map"    // host to address
 	ownersMap    = "owners.map"    // host to cluster
+
+	// The networks of clients of public hosts. The sidecar updates maps in the order of their names, so that a cluster is limited before it is
+	// published.
+	networksMap = "networks.map" // address to the smallest network that any cluster names
+	admittedMap = "admitted.map" // cluster/network, for each of those networks in which clients of the cluster may be
+	limitedMap  = "limited.map"  // cluster that admits some networks only
 )
+
+// maxSize is the size of a table that fits into a ConfigMap, of at most 1 MiB, with its configuration and metadata.
+const maxSize = 900 << 10
 
 // A Table is what the shared router serves.
 type Table struct {
@@ -54,11 +63,13 @@ type Table struct {
 	Clusters []Cluster
 	// Limits bound what one client or cluster can use.
 	Limits Limits
+	// Sources are the networks from which load balancers connect, through nodes if their targets are instances; empty for all.
+	Sources []netip.Prefix
 }
 
-// Limits are numbers of open connections in each pod of the router.
+// Limits are numbers of open connections in each process of the router.
 type Limits struct {
-	// PerCluster is the maximum of one cluster: of all its endpoints and hosts.
+	// PerCluster is the maximum of one cluster: through its endpoints, and as many to its public hosts.
 	PerCluster int
 	// PerClient is the maximum of one public address.
 	PerClient int
@@ -81,41 +92,106 @@ type Cluster struct {
 	Allowed []netip.Prefix
 }
 
-// Data returns the content of the ConfigMap. Of two clusters with the same endpoint or public host, the first has it.
-func (t Table) Data() map[string]string {
-	maps := map[string]*table{}
-	for _, name := range []string{endpointsMap, defaultsMap, privateMap, publicMap, ownersMap} {
-		maps[name] = &table{seen: map[string]bool{}}
+// Data returns the content of the ConfigMap, and the clusters that do not fit. Of two clusters with the same endpoint or public host, the
+// first has it.
+func (t Table) Data() (data map[string]string, omitted []string) {
+	clusters := t.Clusters
+	for {
+		maps, size := build(clusters)
+		if size <= maxSize {
+			break
+		}
+		// The cluster that takes the most space makes room for the others.
+		largest := slices.MaxFunc(clusters, func(a, b Cluster) int { return cmp.Compare(maps.of(a), maps.of(b)) })
+		omitted = append(omitted, largest.Namespace)
+		clusters = slices.DeleteFunc(slices.Clone(clusters), func(c Cluster) bool { return c.Namespace == largest.Namespace })
 	}
-	var rules strings.Builder
-	for _, c := range t.Clusters {
-		maps[defaultsMap].add(c.Namespace, address(c.API))
-		for _, id := range c.Endpoints {
-			maps[endpointsMap].add(endpointKey(id), c.Namespace)
-		}
-		for _, host := range served(c.PrivateAPI) {
-			maps[privateMap].add(c.Namespace+"/"+host, address(c.API))
-		}
-		for _, host := range served(c.PrivateKonnectivity) {
-			if c.Konnectivity.IsValid() {
-				maps[privateMap].add(c.Namespace+"/"+host, address(c.Konnectivity))
-			}
-		}
-		for _, host := range served(c.PublicHosts) {
-			if maps[ownersMap].add(host, c.Namespace) {
-				maps[publicMap].add(host, address(c.API))
-			}
-		}
-		if len(c.Allowed) > 0 {
-			fmt.Fprintf(&rules, "    tcp-request content reject if { var(sess.owner) -m str %s } !{ src %s }\n", c.Namespace, networks(c.Allowed))
-		}
-	}
+	maps, _ := build(clusters)
 	limits := Limits{PerCluster: cmp.Or(t.Limits.PerCluster, DefaultLimits.PerCluster), PerClient: cmp.Or(t.Limits.PerClient, DefaultLimits.PerClient)}
-	data := map[string]string{ConfigFile: configuration(limits, rules.String())}
-	for name, m := range maps {
+	data = map[string]string{ConfigFile: configuration(limits, t.Sources)}
+	for name, m := range maps.byName {
 		data[name] = m.String()
 	}
-	return data
+	return data, omitted
+}
+
+// tables are the maps of a configuration, and how much of them is due to each cluster.
+type tables struct {
+	byName map[string]*table
+	sizes  map[string]int // by namespace
+}
+
+// add adds an entry of a cluster unless its key exists.
+func (t tables) add(name, key, value string, c Cluster) bool {
+	if !t.byName[name].add(key, value) {
+		return false
+	}
+	t.sizes[c.Namespace] += len(key) + len(value) + 2
+	return true
+}
+
+// of returns the number of bytes that are due to a cluster.
+func (t tables) of(c Cluster) int { return t.sizes[c.Namespace] }
+
+// build returns the maps of clusters, and their size.
+func build(clusters []Cluster) (maps tables, size int) {
+	maps = tables{byName: map[string]*table{}, sizes: map[string]int{}}
+	for _, name := range []string{endpointsMap, defaultsMap, privateMap, publicMap, ownersMap, networksMap, admittedMap, limitedMap} {
+		maps.byName[name] = &table{seen: map[string]bool{}}
+	}
+	for _, c := range clusters {
+		c.addTo(maps)
+	}
+	admit(maps, clusters)
+	for _, n := range maps.sizes {
+		size += n
+	}
+	return maps, size
+}
+
+// addTo adds the cluster to all maps but those of networks.
+func (c Cluster) addTo(maps tables) {
+	maps.add(defaultsMap, c.Namespace, address(c.API), c)
+	for _, id := range c.Endpoints {
+		maps.add(endpointsMap, endpointKey(id), c.Namespace, c)
+	}
+	for _, host := range served(c.PrivateAPI) {
+		maps.add(privateMap, c.Namespace+"/"+host, address(c.API), c)
+	}
+	for _, host := range served(c.PrivateKonnectivity) {
+		if c.Konnectivity.IsValid() {
+			maps.add(privateMap, c.Namespace+"/"+host, address(c.Konnectivity), c)
+		}
+	}
+	for _, host := range served(c.PublicHosts) {
+		if maps.add(ownersMap, host, c.Namespace, c) {
+			maps.add(publicMap, host, address(c.API), c)
+		}
+	}
+}
+
+// admit adds the networks of all clusters. A lookup finds the smallest network that has an address, whichever cluster names it: so each
+// network also admits clients of clusters that name one around it.
+func admit(maps tables, clusters []Cluster) {
+	var all []netip.Prefix
+	for _, c := range clusters {
+		for _, n := range c.Allowed {
+			if n = n.Masked(); maps.add(networksMap, n.String(), n.String(), c) {
+				all = append(all, n)
+			}
+		}
+	}
+	for _, c := range clusters {
+		if len(c.Allowed) == 0 {
+			continue
+		}
+		maps.add(limitedMap, c.Namespace, "yes", c)
+		for _, smaller := range all {
+			if slices.ContainsFunc(c.Allowed, func(n netip.Prefix) bool { return n.Bits() <= smaller.Bits() && n.Contains(smaller.Addr()) }) {
+				maps.add(admittedMap, c.Namespace+"/"+smaller.String(), "yes", c)
+			}
+		}
+	}
 }
 
 // Owners returns the clusters that have endpoints in the data of a ConfigMap, by endpoint.
@@ -150,14 +226,6 @@ func served(hosts []string) []string {
 	return out
 }
 
-func networks(prefixes []netip.Prefix) string {
-	var out []string
-	for _, p := range prefixes {
-		out = append(out, p.Masked().String())
-	}
-	return strings.Join(slices.Compact(slices.Sorted(slices.Values(out))), " ")
-}
-
 // table is a map of HAProxy.
 type table struct {
 	seen  map[string]bool
@@ -180,9 +248,26 @@ func (t *table) String() string { return strings.Join(slices.Sorted(slices.Value
 // directory is where the files of the ConfigMap are mounted.
 const directory = "/etc/haproxy/"
 
-// configuration returns HAProxy's configuration. rules reject clients of public hosts.
-func configuration(limits Limits, rules string) string {
-	return haproxy.Configuration(names.HypershiftOperator, fmt.Sprintf(frontend, limits.PerCluster, limits.PerClient, rules))
+// configuration returns HAProxy's configuration. It does not depend on clusters: a reload leaves an old worker as long as one connection lasts.
+func configuration(limits Limits, sources []netip.Prefix) string {
+	return haproxy.Configuration(names.HypershiftOperator, fmt.Sprintf(frontend, limits.PerCluster, limits.PerClient, fromSources(sources)))
+}
+
+// fromSources returns the rule that refuses the connections of others than the load balancers, before their first byte: the PROXY protocol is
+// believed. HAProxy reads at most 64 words of a line.
+func fromSources(sources []netip.Prefix) string {
+	if len(sources) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	for part := range slices.Chunk(sources, 40) {
+		out.WriteString("    acl from_load_balancer src")
+		for _, n := range part {
+			out.WriteString(" " + n.Masked().String())
+		}
+		out.WriteString("\n")
+	}
+	return out.String() + "    tcp-request connection reject if !from_load_balancer !{ src 127.0.0.0/8 }\n"
 }
 
 // frontend is the configuration after the common part. Sources: PROXY protocol and id of the endpoint,
@@ -203,15 +288,17 @@ backend _self
     mode http
     http-request return status 200
 
-# Open connections of each cluster and of each public address.
+# Open connections through the endpoints of each cluster, to its public hosts, and of each public address.
 backend _clusters
+    stick-table type string len 63 size 20k expire 1h store conn_cur
+backend _public
     stick-table type string len 63 size 20k expire 1h store conn_cur
 backend _clients
     stick-table type ipv6 size 200k expire 1m store conn_cur
 
 frontend hosts
     bind :::8443 v4v6 accept-proxy
-    # An endpoint belongs to one cluster. A connection through an unknown endpoint ends here, before its first byte.
+%[3]s    # An endpoint belongs to one cluster. A connection through an unknown endpoint ends here, before its first byte.
     tcp-request session set-var(sess.endpoint) fc_pp_tlv(0xEA),hex
     tcp-request session set-var(sess.cluster) var(sess.endpoint),map(` + directory + endpointsMap + `)
     tcp-request session reject if { var(sess.endpoint) -m found } !{ var(sess.cluster) -m found }
@@ -234,9 +321,12 @@ frontend hosts
     tcp-request content set-var(sess.owner) var(sess.host),map(` + directory + ownersMap + `) if !{ var(sess.cluster) -m found }
     tcp-request content set-var(sess.to) var(sess.host),map(` + directory + publicMap + `) if { var(sess.owner) -m found }
     tcp-request content reject if !{ var(sess.to) -m found }
-    tcp-request content track-sc2 var(sess.owner) table _clusters if { var(sess.owner) -m found }
-    tcp-request content reject if { sc2_conn_cur(_clusters) gt %[1]d }
-%[3]s    tcp-request content set-dst var(sess.to),field(1,|)
+    tcp-request content track-sc2 var(sess.owner) table _public if { var(sess.owner) -m found }
+    tcp-request content reject if { sc2_conn_cur(_public) gt %[1]d }
+    tcp-request content set-var(sess.network) src,map_ip(` + directory + networksMap + `) if { var(sess.owner) -m found }
+    tcp-request content set-var(sess.admission) var(sess.owner),concat(/,sess.network) if { var(sess.owner) -m found }
+    tcp-request content reject if { var(sess.owner),map(` + directory + limitedMap + `) -m found } !{ var(sess.admission),map(` + directory + admittedMap + `) -m found }
+    tcp-request content set-dst var(sess.to),field(1,|)
     tcp-request content set-dst-port var(sess.to),field(2,|)
     use_backend _self if { src 127.0.0.0/8 } HTTP
     default_backend control-planes

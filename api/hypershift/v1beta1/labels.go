@@ -16,6 +16,8 @@ const (
 
 // Labels.
 const (
+	// SharedRouterTargetLabel marks the Services of a control plane to which the shared router can lead.
+	SharedRouterTargetLabel = "hypershift.openshift.io/shared-router-target"
 	// ControlPlaneNamespaceLabel marks the namespaces of control planes.
 	ControlPlaneNamespaceLabel = "hypershift.openshift.io/hosted-control-plane"
 	// InfraIDLabel is the infraID of the cluster that an object belongs to.

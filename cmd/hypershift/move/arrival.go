@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/clusterbundle"
 	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // createState creates the cluster at the target, paused, with an EtcdRestore: its etcd waits for the snapshot.
@@ -149,6 +150,8 @@ func (m *move) startControlPlane(ctx context.Context) error {
 	if err := m.source.List(ctx, wanted, client.InNamespace(m.plane().Namespace)); err != nil {
 		return fmt.Errorf("listing the AWSEndpointServices of the source: %w", err)
 	}
+	// One that the cluster is about to leave has no counterpart at the target.
+	wanted.Items = slices.DeleteFunc(wanted.Items, func(es hyperv1.AWSEndpointService) bool { return es.Name == sharedrouter.EndpointService })
 	return m.wait(ctx, func(ctx context.Context) (clusterprogress.Progress, error) {
 		hc, err := m.arrived(ctx)
 		if err != nil {

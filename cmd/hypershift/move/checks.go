@@ -18,6 +18,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
 // check checks both sides before anything is changed. moved is true if only the removal from the source is left.
@@ -117,6 +118,8 @@ func obstacles(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane, pools
 		add("HostedCluster %s is not available: see its conditions", hc.Name)
 	case !begun && hcp.Spec.Platform.AWS != nil && hcp.ServedAccess() != hcp.Spec.Platform.AWS.EndpointAccess:
 		add("HostedCluster %s changes its access mode: wait until it has", hc.Name)
+	case !begun && (sharedrouter.Wanted(hc) || sharedrouter.Serves(hcp)):
+		add("HostedCluster %s uses the shared router of its management cluster: set annotation %s to false, and move it when its AWSEndpointService %s is gone", hc.Name, hyperv1.SharedRouterAnnotation, sharedrouter.EndpointService)
 	}
 	if st := hc.Status.SecretEncryption; !begun && st != nil && st.TargetKey != nil {
 		add("HostedCluster %s changes its encryption key: wait until status.secretEncryption has no targetKey", hc.Name)

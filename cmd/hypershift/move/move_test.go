@@ -84,6 +84,9 @@ func TestClustersThatCannotMove(t *testing.T) {
 		"between two encryption keys": {change: func(hc *hyperv1.HostedCluster, _ *hyperv1.HostedControlPlane, _ *hyperv1.NodePool) {
 			hc.Status.SecretEncryption = &hyperv1.SecretEncryptionStatus{TargetKey: &hyperv1.SecretEncryptionKeyStatus{}}
 		}, want: "changes its encryption key"},
+		"with the shared router": {change: func(hc *hyperv1.HostedCluster, _ *hyperv1.HostedControlPlane, _ *hyperv1.NodePool) {
+			hc.Annotations = map[string]string{hyperv1.SharedRouterAnnotation: "true"}
+		}, want: "shared-router to false"},
 		"with a deleted node pool": {change: func(_ *hyperv1.HostedCluster, _ *hyperv1.HostedControlPlane, np *hyperv1.NodePool) {
 			np.DeletionTimestamp = ptr.To(metav1.Now())
 		}, want: "wait until it is gone"},

@@ -78,68 +78,99 @@ func (o *Observer) ensureEndpointServices(ctx context.Context, hcp *hyperv1.Host
 	return err
 }
 
+// readyAnnotation, on an AWSEndpointService that takes the place of another one, is the time since which it can.
+const readyAnnotation = "hypershift.openshift.io/ready-since"
+
 // wanted returns the AWSEndpointServices of a control plane, and how long former ones stay at least.
 func (o *Observer) wanted(ctx context.Context, hcp *hyperv1.HostedControlPlane) (want []client.Object, remaining time.Duration, err error) {
 	current, former := ownRouters, []string{sharedrouter.EndpointService}
 	if sharedrouter.Serves(hcp) {
 		current, former = former, current
 	}
+	var made []*hyperv1.AWSEndpointService
 	for _, name := range current {
 		es, err := o.desired(ctx, hcp, name)
 		if err != nil {
 			return nil, 0, err
 		}
 		if es != nil {
-			want = append(want, es)
+			made, want = append(made, es), append(want, es)
 		}
 	}
-	for _, name := range former {
-		have := &hyperv1.AWSEndpointService{}
-		err := o.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, have)
-		if apierrors.IsNotFound(err) || err == nil && !have.DeletionTimestamp.IsZero() {
-			continue
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("reading AWSEndpointService %s: %w", name, err)
-		}
-		remaining, err := o.untilMoved(ctx, hcp, want)
-		if err != nil || remaining <= 0 {
-			return want, 0, err
-		}
-		// The cache of other objects may be older than the annotation of the HostedControlPlane.
-		return append(want, o.endpointService(hcp, name, have.Spec.NetworkLoadBalancerName)), remaining, nil
+	kept, err := o.live(ctx, hcp, former)
+	if err != nil || len(kept) == 0 {
+		return want, 0, err
 	}
-	return want, 0, nil
+	since, err := o.readySince(ctx, hcp, made)
+	if err != nil {
+		return nil, 0, err
+	}
+	remaining = pollMove
+	if !since.IsZero() {
+		remaining = max(2*cmp.Or(hcp.PrivateRecordTTL(), records.DefaultTTL), minMove) - o.Clock.Since(since)
+		for _, es := range made {
+			metav1.SetMetaDataAnnotation(&es.ObjectMeta, readyAnnotation, since.UTC().Format(time.RFC3339))
+		}
+	}
+	if remaining <= 0 {
+		return want, 0, nil
+	}
+	return append(want, kept...), remaining, nil
+}
+
+// live returns the AWSEndpointServices of these names that exist.
+func (o *Observer) live(ctx context.Context, hcp *hyperv1.HostedControlPlane, wanted []string) (found []client.Object, err error) {
+	for _, name := range wanted {
+		es := &hyperv1.AWSEndpointService{}
+		err := o.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, es)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("reading AWSEndpointService %s: %w", name, err)
+		}
+		if err == nil && es.DeletionTimestamp.IsZero() {
+			found = append(found, o.endpointService(hcp, name, es.Spec.NetworkLoadBalancerName))
+		}
+	}
+	return found, nil
 }
 
 const (
-	// minMove is how long the former endpoint stays at least after the new one is available: as long as clients may have a public record of
-	// external-dns, which writes it within a minute.
+	// minMove is how long former endpoints stay at least: as long as clients may have a public record of external-dns, which writes it within a
+	// minute. They stay for twice the time for which resolvers may have private records.
 	minMove = 2 * time.Minute
 	// pollMove is how often a new endpoint is looked at.
 	pollMove = 5 * time.Second
 )
 
-// untilMoved returns how long former endpoints are still needed: twice the time for which resolvers may have the records, after the new ones
-// have become available.
-func (o *Observer) untilMoved(ctx context.Context, hcp *hyperv1.HostedControlPlane, current []client.Object) (time.Duration, error) {
+// readySince returns the time since which all current objects connect, and users reach the public load balancer; zero if they do not.
+func (o *Observer) readySince(ctx context.Context, hcp *hyperv1.HostedControlPlane, current []*hyperv1.AWSEndpointService) (time.Time, error) {
 	if len(current) == 0 {
-		return pollMove, nil
+		return time.Time{}, nil
 	}
-	var remaining time.Duration
-	for _, obj := range current {
+	since := o.Clock.Now()
+	for _, es := range current {
 		live := &hyperv1.AWSEndpointService{}
-		if err := o.Client.Get(ctx, client.ObjectKeyFromObject(obj), live); client.IgnoreNotFound(err) != nil {
-			return 0, fmt.Errorf("reading AWSEndpointService %s: %w", obj.GetName(), err)
+		if err := o.Client.Get(ctx, client.ObjectKeyFromObject(es), live); client.IgnoreNotFound(err) != nil {
+			return time.Time{}, fmt.Errorf("reading AWSEndpointService %s: %w", es.Name, err)
 		}
-		available := meta.FindStatusCondition(live.Status.Conditions, hyperv1.AWSEndpointAvailable)
-		if available == nil || available.Status != metav1.ConditionTrue {
-			return pollMove, nil
+		if !meta.IsStatusConditionTrue(live.Status.Conditions, hyperv1.AWSEndpointAvailable) {
+			return time.Time{}, nil
 		}
-		stays := max(2*cmp.Or(hcp.PrivateRecordTTL(), records.DefaultTTL), minMove)
-		remaining = max(remaining, stays-o.Clock.Since(available.LastTransitionTime.Time))
+		if at, err := time.Parse(time.RFC3339, live.Annotations[readyAnnotation]); err == nil && at.Before(since) {
+			since = at
+		}
 	}
-	return remaining, nil
+	if sharedrouter.Serves(hcp) || !hcp.ServedAccess().Has(hyperv1.Public) {
+		return since, nil
+	}
+	router := &corev1.Service{}
+	err := o.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: names.Router}, router)
+	if apierrors.IsNotFound(err) || err == nil && len(router.Status.LoadBalancer.Ingress) > 0 {
+		return since, nil // without a router, the API server has its own load balancer
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading Service %s: %w", names.Router, err)
+	}
+	return time.Time{}, nil
 }
 
 func endpointServices(hcp *hyperv1.HostedControlPlane) apply.Set {

@@ -108,6 +108,55 @@ func TestAClusterMovesToTheSharedRouterAndBack(t *testing.T) {
 	}
 }
 
+// A cluster that turns back has the former endpoint as long as any other one.
+func TestAMoveBackWithinTheGracePeriod(t *testing.T) {
+	e := newCustomerNetwork(t)
+	e.start()
+	e.runPasses(enough)
+	e.share()
+	for e.leadsTo() != sharedrouter.EndpointService {
+		e.runPasses(1)
+	}
+	e.runPasses(12) // four minutes
+	e.unshare()
+	turned := e.Clock.Now()
+	for e.objects() != names.PrivateRouter {
+		e.runPasses(1)
+		if e.Clock.Since(turned) > time.Hour {
+			t.Fatalf("there are %q", e.objects())
+		}
+	}
+	if stayed := e.Clock.Since(turned); stayed < 10*time.Minute {
+		t.Errorf("the endpoint that clients used stayed for %s", stayed)
+	}
+	if at := e.leadsTo(); at != names.PrivateRouter {
+		t.Errorf("the records lead to %s", at)
+	}
+}
+
+// Users reach the shared router until the cluster has a public load balancer.
+func TestAClusterStaysUntilUsersReachItsOwnRouter(t *testing.T) {
+	e := newCustomerNetwork(t)
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate })
+	e.share()
+	e.start()
+	e.runPasses(60)
+	router := &corev1.Service{ObjectMeta: testenv.In(namespace, names.Router), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	e.Create(router)
+	e.unshare()
+	e.runPasses(60)
+	if got := e.objects(); got != names.PrivateRouter+" "+sharedrouter.EndpointService {
+		t.Fatalf("without a public load balancer there are %q", got)
+	}
+	e.Change(router, func() {
+		router.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "router.example.com"}}
+	})
+	e.runPasses(60)
+	if got := e.objects(); got != names.PrivateRouter {
+		t.Errorf("there are %q", got)
+	}
+}
+
 // A move that cannot complete leaves the cluster where it is.
 func TestAMoveWithoutEndpointServiceLeavesTheFormerOne(t *testing.T) {
 	e := newCustomerNetwork(t)
@@ -121,7 +170,7 @@ func TestAMoveWithoutEndpointServiceLeavesTheFormerOne(t *testing.T) {
 	}
 	// The user takes the choice back.
 	e.unshare()
-	e.runPasses(enough)
+	e.runPasses(60)
 	if got := e.objects(); got != names.PrivateRouter {
 		t.Errorf("there are %q", got)
 	}
@@ -170,4 +219,3 @@ func TestADeletedClusterThatMovesLeavesNothing(t *testing.T) {
 		}
 	}
 }
-

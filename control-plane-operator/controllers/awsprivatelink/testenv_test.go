@@ -266,6 +266,6 @@ func (e *customerNetwork) ready(ctx context.Context) string {
 }
 
 // generated matches values that AWS generates: two runs do not share them.
-var generated = regexp.MustCompile(`\b([a-z]+(?:-[a-z]+)?)-0[0-9a-f]{16}(-[0-9a-f]{8})?|(hypershift.openshift.io/applied): [0-9a-f]+`)
+var generated = regexp.MustCompile(`\b([a-z]+(?:-[a-z]+)?)-0[0-9a-f]{16}(-[0-9a-f]{8})?|(hypershift.openshift.io/applied): [0-9a-f]+|(hypershift.openshift.io/ready-since): \S+`)
 
-func masked(text string) string { return generated.ReplaceAllString(text, "$1$3-generated") }
+func masked(text string) string { return generated.ReplaceAllString(text, "$1$3$4-generated") }

@@ -111,6 +111,7 @@ func service(hcp *hyperv1.HostedControlPlane, name, app string, port int32, targ
 
 func clusterIP(hcp *hyperv1.HostedControlPlane, name, app string, port int32, target intstr.IntOrString) *corev1.Service {
 	svc := service(hcp, name, app, port, target)
+	svc.Labels[hyperv1.SharedRouterTargetLabel] = "true"
 	svc.Spec.Type = corev1.ServiceTypeClusterIP
 	return svc
 }

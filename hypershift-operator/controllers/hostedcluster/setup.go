@@ -129,9 +129,11 @@ func Setup(mgr ctrl.Manager, o Options) error {
 			b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, finalizersChanged)))
 		}
 	}
-	for _, obj := range []client.Object{&discoveryv1.EndpointSlice{}, &corev1.Service{}} {
-		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(w.enqueueAll))
-	}
+	b = b.Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(w.enqueueAll))
+	// Those of control planes concern one cluster, and not this controller.
+	b = b.Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(w.enqueueAll), builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
+		return obj.GetLabels()[hyperv1.SharedRouterTargetLabel] == ""
+	})))
 	b = b.Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(requestForAnnotation), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, deploymentConditionsChanged)))
 	if r.PoliciesChanged != nil {
 		b = b.WatchesRawSource(source.Channel(r.PoliciesChanged, handler.EnqueueRequestsFromMapFunc(w.enqueueAll)))

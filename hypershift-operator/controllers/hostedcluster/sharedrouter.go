@@ -18,6 +18,9 @@ func (r *Reconciler) findSharedRouter(ctx context.Context, s *scope) (err error)
 		return reconcile.Block(hyperv1.UnsupportedClusterReason,
 			"annotation %s is true, and this installation has no shared router: enable it (sharedRouter.enabled of the chart), or remove the annotation", hyperv1.SharedRouterAnnotation)
 	}
+	if s.hcp != nil && !sharedrouter.Serves(s.hcp) && hasPublicNodes(s.hcp) {
+		return nil // the cluster moves when its last node uses the endpoint
+	}
 	if s.sharedRouter, err = sharedrouter.Find(ctx, r.Client, r.Namespace); err != nil {
 		return err
 	}
@@ -29,4 +32,13 @@ func (r *Reconciler) findSharedRouter(ctx context.Context, s *scope) (err error)
 		return reconcile.Wait(0, hyperv1.UnsupportedClusterReason, "waiting for the load balancer of Service %s in namespace %s, which the shared router needs", missing, r.Namespace)
 	}
 	return nil
+}
+
+// hasPublicNodes reports whether nodes use, or may still use, the public path, which the shared router does not serve: the access mode is changing.
+func hasPublicNodes(hcp *hyperv1.HostedControlPlane) bool {
+	aws := hcp.Spec.Platform.AWS
+	if aws == nil || hcp.ServedAccess() != aws.EndpointAccess || aws.EndpointAccess == hyperv1.Public {
+		return true
+	}
+	return hcp.Status.NodeAccess != nil && hcp.Status.NodeAccess.InUse.Has(hyperv1.Public)
 }

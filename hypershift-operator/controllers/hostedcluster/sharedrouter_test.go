@@ -61,3 +61,28 @@ func TestAClusterChoosesTheSharedRouter(t *testing.T) {
 		t.Error("the control plane is still served by the shared router")
 	}
 }
+
+// A cluster with nodes on the public path moves when the last of them has followed.
+func TestAClusterMovesAfterItsPublicNodes(t *testing.T) {
+	hcp := func(spec, served, inUse hyperv1.AWSEndpointAccessType) *hyperv1.HostedControlPlane {
+		hcp := testenv.HostedControlPlane()
+		hcp.Spec.Platform.AWS.EndpointAccess, hcp.Status.ServedEndpointAccess = spec, served
+		hcp.Status.NodeAccess = &hyperv1.NodeAccessRecord{InUse: inUse}
+		return hcp
+	}
+	for name, c := range map[string]struct {
+		hcp  *hyperv1.HostedControlPlane
+		want bool
+	}{
+		"private":                  {hcp(hyperv1.Private, hyperv1.Private, hyperv1.Private), false},
+		"both":                     {hcp(hyperv1.PublicAndPrivate, hyperv1.PublicAndPrivate, hyperv1.Private), false},
+		"both, some were public":   {hcp(hyperv1.PublicAndPrivate, hyperv1.PublicAndPrivate, hyperv1.PublicAndPrivate), true},
+		"becomes private":          {hcp(hyperv1.Private, hyperv1.PublicAndPrivate, hyperv1.PublicAndPrivate), true},
+		"public":                   {hcp(hyperv1.Public, hyperv1.Public, hyperv1.Public), true},
+		"the spec was changed now": {hcp(hyperv1.PublicAndPrivate, hyperv1.Public, hyperv1.Public), true},
+	} {
+		if got := hasPublicNodes(c.hcp); got != c.want {
+			t.Errorf("%s: has public nodes: %v, want %v", name, got, c.want)
+		}
+	}
+}

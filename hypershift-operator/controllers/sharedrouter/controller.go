@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,10 +30,6 @@ import (
 const Set = "shared-router"
 
 const (
-	// soon is how long to wait for Services of a new control plane.
-	soon = 2 * time.Second
-	// maxClusters is the number of clusters that fit into a ConfigMap.
-	maxClusters = 1000
 	// configAnnotation, on a pod, is the resourceVersion of the ConfigMap that the pod was annotated for.
 	configAnnotation = "hypershift.openshift.io/router-config"
 )
@@ -45,15 +41,19 @@ type Connections interface {
 
 // Options configure a Reconciler.
 type Options struct {
+	// Client reads from the cache, which has the Services of control planes that have the label of an endpoint.
 	Client client.Client
-	// Reader reads past the cache, which has no Services of control planes and no pods.
-	Reader client.Reader
-	Scheme *runtime.Scheme
-	Clock  clock.PassiveClock
+	// Reader reads past the cache, which has no pods.
+	Reader   client.Reader
+	Scheme   *runtime.Scheme
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
 	// Namespace is the namespace of this operator and of the router.
 	Namespace   string
 	Connections Connections
 	Limits      sharedrouter.Limits
+	// Sources are the networks of the load balancers; empty for all.
+	Sources []netip.Prefix
 	// Resync is how often the configuration is compared without a change.
 	Resync time.Duration
 }
@@ -61,10 +61,10 @@ type Options struct {
 // Reconciler writes the configuration of the shared router.
 type Reconciler struct {
 	Options
-	apply *apply.Applier
-	// addresses are the addresses of control planes, which do not change during the life of a HostedCluster. One reconcile runs at a time.
-	addresses map[types.UID]addresses
-	attempts  *attempts
+	apply    *apply.Applier
+	attempts *attempts
+	// omitted are the namespaces of clusters that did not fit. One reconcile runs at a time.
+	omitted []string
 }
 
 // Controller reconciles the Service of the shared router.
@@ -73,12 +73,10 @@ type Controller = reconcile.Controller[*corev1.Service, *scope]
 // New returns the controller.
 func New(opts Options) *Controller {
 	r := &Reconciler{
-		Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.HypershiftOperator),
-		addresses: map[types.UID]addresses{}, attempts: newAttempts(opts.Clock),
+		Options: opts, apply: apply.New(opts.Client, opts.Scheme, names.HypershiftOperator), attempts: newAttempts(opts.Clock),
 	}
 	steps := []reconcile.Step[*scope]{
 		{Name: "clusters", Run: r.findClusters},
-		{Name: "addresses", Run: r.findAddresses},
 		{Name: "endpoints", Run: r.findEndpoints},
 		{Name: "configuration", Run: r.applyConfiguration},
 		{Name: "router pods", Run: r.annotatePods},
@@ -100,7 +98,7 @@ func New(opts Options) *Controller {
 // scope holds the facts of one reconcile.
 type scope struct {
 	service *corev1.Service
-	// clusters are the clusters of the router, the oldest first. Set by findClusters, completed by the next steps.
+	// clusters are the clusters of the router, the oldest first. Set by findClusters, completed by findEndpoints.
 	clusters []cluster
 	// previous are the clusters of endpoints in the current configuration. Set by findClusters.
 	previous map[string]string
@@ -125,9 +123,6 @@ type cluster struct {
 	sharedrouter.Cluster
 }
 
-// addresses are the addresses of the Services of a control plane.
-type addresses struct{ api, konnectivity netip.AddrPort }
-
 func (r *Reconciler) findClusters(ctx context.Context, s *scope) error {
 	var connected hyperv1.AWSEndpointServiceList
 	if err := r.Client.List(ctx, &connected); err != nil {
@@ -145,13 +140,18 @@ func (r *Reconciler) findClusters(ctx context.Context, s *scope) error {
 	}
 	for i := range list.Items {
 		hc := &list.Items[i]
-		namespace := names.ControlPlaneNamespace(hc.Namespace, hc.Name)
-		claimed, isConnected := claims[namespace]
-		if hc.Unreadable() != "" || hc.Spec.Platform.AWS == nil || !isConnected && !(sharedrouter.Wanted(hc) && hc.DeletionTimestamp.IsZero()) {
+		c := cluster{hc: hc, Cluster: served(hc)}
+		claimed, isConnected := claims[c.Namespace]
+		if !isConnected && !(sharedrouter.Wanted(hc) && hc.DeletionTimestamp.IsZero()) {
 			continue
 		}
-		c := cluster{hc: hc, claimed: claimed}
-		c.Cluster = served(hc, namespace)
+		c.claimed = claimed
+		if known, err := r.findControlPlane(ctx, &c); err != nil || !known {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		s.clusters = append(s.clusters, c)
 	}
 	slices.SortFunc(s.clusters, func(a, b cluster) int {
@@ -160,9 +160,6 @@ func (r *Reconciler) findClusters(ctx context.Context, s *scope) error {
 		}
 		return 1
 	})
-	if len(s.clusters) > maxClusters {
-		s.clusters = s.clusters[:maxClusters]
-	}
 	current := &corev1.ConfigMap{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: sharedrouter.Public}, current); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("getting the configuration: %w", err)
@@ -172,9 +169,9 @@ func (r *Reconciler) findClusters(ctx context.Context, s *scope) error {
 }
 
 // served returns the hosts and the networks of clients of a cluster.
-func served(hc *hyperv1.HostedCluster, namespace string) sharedrouter.Cluster {
+func served(hc *hyperv1.HostedCluster) sharedrouter.Cluster {
 	c := sharedrouter.Cluster{
-		Namespace:           namespace,
+		Namespace:           names.ControlPlaneNamespace(hc.Namespace, hc.Name),
 		PrivateAPI:          []string{names.LocalAPI(hc.Name)},
 		PrivateKonnectivity: []string{names.LocalApp(hc.Name, names.KonnectivityServer)},
 	}
@@ -182,7 +179,7 @@ func served(hc *hyperv1.HostedCluster, namespace string) sharedrouter.Cluster {
 	if host := api.Hostname(); api.Type == hyperv1.Route && host != "" {
 		// Clients in the VPC of the nodes use it as well.
 		c.PrivateAPI = append(c.PrivateAPI, host)
-		if hc.Spec.Platform.AWS.EndpointAccess != hyperv1.Private {
+		if hc.Spec.Platform.AWS != nil && hc.Spec.Platform.AWS.EndpointAccess != hyperv1.Private {
 			c.PublicHosts = []string{host}
 		}
 	}
@@ -196,55 +193,52 @@ func served(hc *hyperv1.HostedCluster, namespace string) sharedrouter.Cluster {
 	return c
 }
 
-// findAddresses leaves out clusters without a Service of an API server.
-func (r *Reconciler) findAddresses(ctx context.Context, s *scope) error {
-	kept, known := []cluster{}, map[types.UID]addresses{}
-	for _, c := range s.clusters {
-		at, exists := r.addresses[c.hc.UID]
-		if !exists {
-			var err error
-			if at, err = r.addressesIn(ctx, c.Namespace); err != nil {
-				return err
-			}
-		}
-		if !at.api.IsValid() || !at.konnectivity.IsValid() {
-			s.awaits(soon)
-		} else {
-			known[c.hc.UID] = at
-		}
-		if at.api.IsValid() {
-			c.API, c.Konnectivity = at.api, at.konnectivity
-			kept = append(kept, c)
-		}
+// findControlPlane finds the addresses of the control plane of a cluster. It reports false if there is none yet, or if the namespace belongs to
+// another HostedCluster: two names of namespaces and clusters can result in one.
+func (r *Reconciler) findControlPlane(ctx context.Context, c *cluster) (bool, error) {
+	ns := &corev1.Namespace{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: c.Namespace}, ns); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("getting namespace %s: %w", c.Namespace, err)
 	}
-	s.clusters, r.addresses = kept, known
-	return nil
-}
-
-func (r *Reconciler) addressesIn(ctx context.Context, namespace string) (found addresses, err error) {
-	for name, at := range map[string]*netip.AddrPort{names.KubeAPIServer: &found.api, names.KonnectivityServer: &found.konnectivity} {
+	if ns.Labels[hyperv1.HostedClusterUIDLabel] != string(c.hc.UID) {
+		return false, nil
+	}
+	for name, at := range map[string]*netip.AddrPort{names.KubeAPIServer: &c.API, names.KonnectivityServer: &c.Konnectivity} {
 		svc := &corev1.Service{}
-		if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, svc); client.IgnoreNotFound(err) != nil {
-			return found, fmt.Errorf("getting Service %s in namespace %s: %w", name, namespace, err)
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, svc); client.IgnoreNotFound(err) != nil {
+			return false, fmt.Errorf("getting Service %s in namespace %s: %w", name, c.Namespace, err)
 		}
 		address, err := netip.ParseAddr(svc.Spec.ClusterIP)
 		if err == nil && len(svc.Spec.Ports) > 0 {
 			*at = netip.AddrPortFrom(address, uint16(svc.Spec.Ports[0].Port)) //nolint:gosec // the API server accepts ports up to 65535
 		}
 	}
-	return found, nil
+	return c.API.IsValid(), nil
 }
 
 // applyConfiguration applies the ConfigMap. It is deleted with the Service.
 func (r *Reconciler) applyConfiguration(ctx context.Context, s *scope) error {
-	table := sharedrouter.Table{Limits: r.Limits}
+	table := sharedrouter.Table{Limits: r.Limits, Sources: r.Sources}
 	for _, c := range s.clusters {
 		table.Clusters = append(table.Clusters, c.Cluster)
 	}
-	s.config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: sharedrouter.Public}, Data: table.Data()}
+	data, omitted := table.Data()
+	r.reportOmitted(s, omitted)
+	s.config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: sharedrouter.Public}, Data: data}
 	set := apply.Set{Name: Set, Namespace: r.Namespace, Kinds: []client.ObjectList{&corev1.ConfigMapList{}}, Parent: s.service}
 	_, err := r.apply.Apply(ctx, set, s.config)
 	return err
+}
+
+// reportOmitted records an event of each cluster that does not fit any more.
+func (r *Reconciler) reportOmitted(s *scope, omitted []string) {
+	for _, c := range s.clusters {
+		if slices.Contains(omitted, c.Namespace) && !slices.Contains(r.omitted, c.Namespace) {
+			r.Recorder.Eventf(c.hc, nil, "Warning", "SharedRouterFull", "Reconcile",
+				"The shared router does not serve the cluster, because its configuration has no more space: list fewer networks in spec.networking.apiServer.allowedCIDRBlocks, or remove annotation %s", hyperv1.SharedRouterAnnotation)
+		}
+	}
+	r.omitted = omitted
 }
 
 // annotatePods makes kubelets update the files of pods whose configuration has changed since they were annotated. A kubelet would otherwise do

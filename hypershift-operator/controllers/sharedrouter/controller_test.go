@@ -46,7 +46,7 @@ func (i *installation) Connections(context.Context, endpointservice.Owner) ([]en
 func newInstallation(t testing.TB) *installation {
 	i := &installation{Env: testenv.New(t, testenv.WithSchemas("config/crd"))}
 	i.Start = func() testenv.Pass {
-		c := New(Options{Client: i.Client(), Reader: i.Client(), Scheme: i.Scheme, Clock: i.Clock, Namespace: operatorNamespace, Connections: i, Limits: sharedrouter.DefaultLimits, Resync: 30 * time.Minute})
+		c := New(Options{Client: i.Client(), Reader: i.Client(), Scheme: i.Scheme, Recorder: i.Events, Clock: i.Clock, Namespace: operatorNamespace, Connections: i, Limits: sharedrouter.DefaultLimits, Resync: 30 * time.Minute})
 		return i.PassOverKeys(&corev1.ServiceList{}, c.Reconcile)
 	}
 	i.Create(
@@ -73,8 +73,9 @@ func (i *installation) cluster(name, account string) *hyperv1.HostedCluster {
 	return hc
 }
 
-// serve creates the Services of a control plane.
+// serve creates the namespace and the Services of a control plane.
 func (i *installation) serve(name string, n int) {
+	i.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters-" + name, Labels: map[string]string{hyperv1.HostedClusterUIDLabel: name}}})
 	for service, port := range map[string]int32{names.KubeAPIServer: 6443, names.KonnectivityServer: 8091} {
 		i.Create(&corev1.Service{ObjectMeta: testenv.In("clusters-"+name, service), Spec: corev1.ServiceSpec{
 			ClusterIP: fmt.Sprintf("10.57.0.%d", n), Ports: []corev1.ServicePort{{Port: port}},
@@ -139,7 +140,8 @@ func TestTheRouterServesTheClustersThatChooseIt(t *testing.T) {
 		}
 		want.Clusters = append(want.Clusters, cluster)
 	}
-	if d := cmp.Diff(want.Data(), i.config()); d != "" {
+	data, _ := want.Data()
+	if d := cmp.Diff(data, i.config()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	// The pods of the router, and no others, read it at once.
@@ -239,6 +241,81 @@ func TestKnownEndpointsNeedNoAWS(t *testing.T) {
 	}
 }
 
+// A report that is missing for a moment gives the endpoint of a cluster to no other one, and disconnects no node.
+func TestAnEndpointIsKeptUntilAnotherOneIsReported(t *testing.T) {
+	i := newInstallation(t)
+	i.cluster("attacker", ours) // older, and of the same account
+	victim := i.cluster("victim", ours)
+	i.serve("attacker", 1)
+	i.serve("victim", 2)
+	i.connections = []endpointservice.Connection{{Endpoint: "vpce-0a", Account: ours}, {Endpoint: "vpce-0b", Account: ours}}
+	i.claim("victim", "vpce-0a")
+	i.settle()
+	i.claim("attacker", "vpce-0a")
+	i.claim("victim", "")
+	i.Restart()
+	i.settle()
+	if got := i.owners(); !maps.Equal(got, map[string]string{"vpce-0a": "clusters-victim"}) {
+		t.Errorf("without a report the owners are %v", got)
+	}
+	i.Change(victim, func() { victim.Spec.Platform.AWS = nil }) // a spec that cannot be read
+	i.settle()
+	if got := i.owners(); got["vpce-0a"] != "clusters-victim" {
+		t.Errorf("without a platform the owners are %v", got)
+	}
+	i.Get(victim)
+	i.Change(victim, func() {
+		victim.Spec.Platform.AWS = testenv.PrivateCluster().Spec.Platform.AWS
+		victim.Spec.Platform.AWS.RolesRef.ControlPlaneOperatorARN = hyperv1.RoleARN("arn:aws:iam::" + ours + ":role/cpo")
+	})
+	i.claim("victim", "vpce-0b")
+	i.settle()
+	if got := i.owners(); got["vpce-0b"] != "clusters-victim" {
+		t.Errorf("after another report the owners are %v", got)
+	}
+}
+
+// Two HostedClusters can have the same name of a namespace. It belongs to one of them.
+func TestTheNamespaceOfAnotherClusterIsNotServed(t *testing.T) {
+	i := newInstallation(t)
+	i.cluster("demo", ours)
+	i.serve("demo", 1)
+	i.claim("demo", "vpce-0a")
+	i.connections = []endpointservice.Connection{{Endpoint: "vpce-0a", Account: ours}}
+	i.settle()
+	before := i.config()
+	foreign := testenv.PrivateCluster()
+	foreign.Namespace, foreign.Name, foreign.UID = "clusters-demo-x", "y", "foreign"
+	foreign.Annotations = map[string]string{hyperv1.SharedRouterAnnotation: "true"}
+	foreign.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{testenv.Published(hyperv1.APIServer, "api.foreign.example.com")}
+	foreign.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AllowedCIDRBlocks: []hyperv1.CIDRBlock{"192.0.2.1/32"}}
+	i.Create(foreign, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters-demo-x-y", Labels: map[string]string{hyperv1.HostedClusterUIDLabel: "another"}}},
+		&corev1.Service{ObjectMeta: testenv.In("clusters-demo-x-y", names.KubeAPIServer), Spec: corev1.ServiceSpec{ClusterIP: "10.57.0.9", Ports: []corev1.ServicePort{{Port: 6443}}}})
+	i.settle()
+	if d := cmp.Diff(before, i.config()); d != "" {
+		t.Errorf("(-before +after):\n%s", d)
+	}
+}
+
+// An API server that gets another address is followed.
+func TestAnotherAddressIsServed(t *testing.T) {
+	i := newInstallation(t)
+	i.cluster("a", ours)
+	i.serve("a", 1)
+	i.settle()
+	svc := &corev1.Service{ObjectMeta: testenv.In("clusters-a", names.KubeAPIServer)}
+	i.Delete(svc)
+	i.settle()
+	if got := i.config()["public.map"]; got != "" {
+		t.Errorf("without a Service, it is at %s", got)
+	}
+	i.Create(&corev1.Service{ObjectMeta: testenv.In("clusters-a", names.KubeAPIServer), Spec: corev1.ServiceSpec{ClusterIP: "10.57.0.7", Ports: []corev1.ServicePort{{Port: 6443}}}})
+	i.settle()
+	if got := i.config()["public.map"]; !strings.Contains(got, "10.57.0.7|6443") {
+		t.Errorf("it is at %s", got)
+	}
+}
+
 // Bad clusters are left out, and take nothing from the others.
 func TestBadClustersAreLeftOut(t *testing.T) {
 	i := newInstallation(t)
@@ -260,6 +337,7 @@ func TestBadClustersAreLeftOut(t *testing.T) {
 			i.serve(name, 9)
 		}
 	}
+	i.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters-headless", Labels: map[string]string{hyperv1.HostedClusterUIDLabel: "headless"}}})
 	i.Create(&corev1.Service{ObjectMeta: testenv.In("clusters-headless", names.KubeAPIServer), Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}})
 	i.settle()
 	if got, want := i.config()["public.map"], "api.a.example.com 10.57.0.1|6443\n"; got != want {

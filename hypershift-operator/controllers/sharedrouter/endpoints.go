@@ -14,18 +14,19 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
-// findEndpoints gives each cluster the endpoint that its control-plane-operator reports. The cluster that has an endpoint keeps it as long as it
-// reports it. A new endpoint must be connected, belong to an account of the roles of the cluster, and to no other cluster.
+// findEndpoints gives each cluster the endpoint that its control-plane-operator reports. The cluster that has an endpoint keeps it until it
+// reports another one: a report that is missing for a moment gives it to no other cluster. A new endpoint must be connected, belong to an account of the roles of the cluster, and to no other cluster.
 func (r *Reconciler) findEndpoints(ctx context.Context, s *scope) error {
 	taken := map[string]bool{}
 	var open []*cluster
 	for i := range s.clusters {
 		c := &s.clusters[i]
-		switch {
-		case c.claimed == "":
-		case s.previous[c.claimed] == c.Namespace:
-			c.Endpoints, taken[c.claimed] = []string{c.claimed}, true
-		default:
+		for id, namespace := range s.previous {
+			if namespace == c.Namespace && (c.claimed == "" || c.claimed == id) {
+				c.Endpoints, taken[id] = append(c.Endpoints, id), true
+			}
+		}
+		if c.claimed != "" && !taken[c.claimed] {
 			open = append(open, c)
 		}
 	}

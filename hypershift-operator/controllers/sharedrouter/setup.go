@@ -29,6 +29,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		For(&corev1.Service{}, builder.WithPredicates(isRouter)).
 		Watches(&hyperv1.HostedCluster{}, toRouter, builder.WithPredicates(ofRouter)).
 		Watches(&hyperv1.AWSEndpointService{}, toRouter, builder.WithPredicates(connectionChanged)).
+		Watches(&corev1.Service{}, toRouter, builder.WithPredicates(addressChanged)).
 		Complete(c)
 }
 
@@ -43,6 +44,15 @@ var ofRouter = predicate.Funcs{
 }
 
 func wanted(obj client.Object) bool { return sharedrouter.Wanted(obj.(*hyperv1.HostedCluster)) }
+
+// addressChanged passes Services of control planes that come and go, or get another address.
+var addressChanged = predicate.And(
+	predicate.NewPredicateFuncs(func(obj client.Object) bool { return obj.GetLabels()[hyperv1.SharedRouterTargetLabel] != "" }),
+	predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*corev1.Service), e.ObjectNew.(*corev1.Service)
+		return before.Spec.ClusterIP != after.Spec.ClusterIP || !reflect.DeepEqual(before.Spec.Ports, after.Spec.Ports)
+	}},
+)
 
 // connectionChanged passes AWSEndpointServices of the router that come and go, and changes of their endpoints.
 var connectionChanged = predicate.And(

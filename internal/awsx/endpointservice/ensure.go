@@ -26,6 +26,8 @@ type Spec struct {
 	LoadBalancerARN string
 	// Principals are the only ones that may connect.
 	Principals []string
+	// Optional are those of Principals without which the service is complete: if AWS refuses one, it is left out for a while.
+	Optional []string
 	// Tags are all tags, the owner's included. StaleTags are keys of tags to remove.
 	// Any other tag stays.
 	Tags      awsx.Tags
@@ -56,7 +58,7 @@ func (s *Services) Ensure(ctx context.Context, spec Spec) (Service, error) {
 	if err := s.update(ctx, spec, &svc); err != nil {
 		return Service{}, s.invalidate(spec.Owner, svc.ID, err)
 	}
-	if svc.AddedPrincipals, err = s.ensurePrincipals(ctx, svc.ID, spec.Principals); err != nil {
+	if svc.AddedPrincipals, err = s.ensurePrincipals(ctx, svc.ID, spec); err != nil {
 		return Service{}, s.invalidate(spec.Owner, svc.ID, err)
 	}
 	return svc, nil

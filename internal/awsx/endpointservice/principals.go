@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 )
 
-// ensurePrincipals allows exactly these principals, and returns those that were missing.
-func (s *Services) ensurePrincipals(ctx context.Context, id string, desired []string) (added []string, err error) {
+// ensurePrincipals allows exactly the principals of a spec, and returns those that were missing.
+func (s *Services) ensurePrincipals(ctx context.Context, id string, spec Spec) (added []string, err error) {
+	desired := s.withoutRefused(spec)
 	current, err := s.allowed(ctx, id)
 	if err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, desired []st
 	ctrl.LoggerFrom(ctx).Info("Changing who may connect to endpoint service", "service", id, "add", in.AddAllowedPrincipals, "remove", in.RemoveAllowedPrincipals)
 	_, err = s.api.ModifyVpcEndpointServicePermissions(ctx, in)
 	if awsx.IsInvalid(err) && in.AddAllowedPrincipals != nil {
-		return nil, s.changeOneByOne(ctx, in)
+		return nil, s.changeOneByOne(ctx, in, spec, current)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
@@ -44,21 +46,51 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, desired []st
 // changeOneByOne adds the principals that AWS accepts, and reports the others. A
 // call succeeds or fails as a whole: one role that does not exist would keep all from
 // connecting, and AWS does not always name it.
-func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpointServicePermissionsInput) error {
+func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpointServicePermissionsInput, spec Spec, current []string) error {
 	var errs []error
-	change := func(one *ec2.ModifyVpcEndpointServicePermissionsInput, doing string) {
-		one.ServiceId = in.ServiceId
-		if _, err := s.api.ModifyVpcEndpointServicePermissions(ctx, one); err != nil {
-			errs = append(errs, fmt.Errorf("%s endpoint service %s: %w", doing, aws.ToString(in.ServiceId), err))
+	id, allowed := aws.ToString(in.ServiceId), slices.Clone(current)
+	for _, p := range in.AddAllowedPrincipals {
+		_, err := s.api.ModifyVpcEndpointServicePermissions(ctx, &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: in.ServiceId, AddAllowedPrincipals: []string{p}})
+		switch {
+		case err == nil:
+			allowed = append(allowed, p)
+		case awsx.IsInvalid(err) && slices.Contains(spec.Optional, p):
+			ctrl.LoggerFrom(ctx).Error(err, "AWS refuses a principal", "service", id, "principal", p)
+			s.refuse(p)
+		default:
+			errs = append(errs, fmt.Errorf("letting principal %s connect to endpoint service %s: %w", p, id, err))
 		}
 	}
-	for _, p := range in.AddAllowedPrincipals {
-		change(&ec2.ModifyVpcEndpointServicePermissionsInput{AddAllowedPrincipals: []string{p}}, "letting principal "+p+" connect to")
-	}
 	if in.RemoveAllowedPrincipals != nil {
-		change(&ec2.ModifyVpcEndpointServicePermissionsInput{RemoveAllowedPrincipals: in.RemoveAllowedPrincipals}, "taking principals from")
+		_, err := s.api.ModifyVpcEndpointServicePermissions(ctx, &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: in.ServiceId, RemoveAllowedPrincipals: in.RemoveAllowedPrincipals})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("taking principals from endpoint service %s: %w", id, err))
+		}
+		allowed = minus(allowed, in.RemoveAllowedPrincipals)
+	}
+	if len(errs) == 0 {
+		s.putPrincipals(id, allowed)
 	}
 	return errors.Join(errs...)
+}
+
+// refuse remembers that AWS refuses a principal.
+func (s *Services) refuse(principal string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused[principal] = s.clock.Now().Add(s.opts.PrincipalsTTL)
+}
+
+// withoutRefused returns the principals of a spec without optional ones that AWS has refused lately.
+func (s *Services) withoutRefused(spec Spec) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	maps.DeleteFunc(s.refused, func(_ string, until time.Time) bool { return now.After(until) })
+	return slices.DeleteFunc(slices.Clone(spec.Principals), func(p string) bool {
+		_, refused := s.refused[p]
+		return refused && slices.Contains(spec.Optional, p)
+	})
 }
 
 // allowed returns the principals that may connect.

@@ -79,8 +79,11 @@ type Services struct {
 	principals *cache.Keyed[string, []string]            // by service id
 	zoneIDs    *cache.Keyed[struct{}, map[string]string] // by zone name, in this account
 
+	clock clock.PassiveClock
+
 	mu      sync.Mutex
 	invalid map[Owner]bool
+	refused map[string]time.Time // principals, until when they are not tried again
 }
 
 // ownedServices are the services of an owner; more than one only after a failure.
@@ -95,7 +98,7 @@ const maxPrincipals = 10000
 // New returns the endpoint services of the account of api.
 func New(api API, clk clock.PassiveClock, opts Options) *Services {
 	s := &Services{
-		api: api, opts: opts, invalid: map[Owner]bool{},
+		api: api, opts: opts, clock: clk, invalid: map[Owner]bool{}, refused: map[string]time.Time{},
 		principals: cache.NewKeyed[string, []string](clk, maxPrincipals), zoneIDs: cache.NewKeyed[struct{}, map[string]string](clk, 1),
 	}
 	s.all = cache.NewList(cache.ListOptions[ownedServices]{

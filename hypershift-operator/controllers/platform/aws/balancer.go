@@ -44,14 +44,6 @@ func leadsTo(svc *corev1.Service, balancer string) bool {
 	})
 }
 
-// sharedBalancer returns the load balancer of the shared router.
-func (r *Reconciler) sharedBalancer(ctx context.Context, s *scope) (loadbalancer.LoadBalancer, error) {
-	if err := r.checkBalancer(ctx, s); err != nil {
-		return loadbalancer.LoadBalancer{}, err
-	}
-	return r.activeLoadBalancer(ctx, s)
-}
-
 func (r *Reconciler) activeLoadBalancer(ctx context.Context, s *scope) (loadbalancer.LoadBalancer, error) {
 	name := s.es.Spec.NetworkLoadBalancerName
 	lb, found, err := r.LoadBalancers.Find(ctx, name)

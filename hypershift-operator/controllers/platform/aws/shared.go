@@ -11,6 +11,8 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
+	"github.com/hosted-control-planes/hypershift/internal/nlb"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
@@ -48,8 +50,11 @@ func (r *Reconciler) ensureOffered(ctx context.Context, s *scope, recorded strin
 	if err != nil {
 		return endpointservice.Service{}, err
 	}
-	spec := desiredShared(owner, s.balancer.ARN, append(others.platforms, s.hc.Spec.Platform.AWS))
+	mine := s.hc.Spec.Platform.AWS
+	spec := desiredShared(owner, s.balancer.ARN, append(others.platforms, mine))
 	spec.Recorded, spec.Request = recorded, string(s.es.UID)+"/"+recorded
+	// A principal that AWS refuses is the fault of the cluster that names it.
+	spec.Optional = slices.DeleteFunc(slices.Clone(spec.Principals), func(p string) bool { return slices.Contains(desiredPrincipals(mine), p) })
 	return r.Services.Ensure(ctx, spec)
 }
 
@@ -113,17 +118,38 @@ func (r *Reconciler) leaveShared(ctx context.Context, s *scope) (remaining endpo
 	if others.count == 0 {
 		return r.Services.Delete(ctx, endpointservice.Deletion{Owner: owner, RejectConnections: true})
 	}
-	if s.balancer, err = r.sharedBalancer(ctx, s); err != nil {
-		return remaining, err
-	}
-	if _, err = r.Services.Ensure(ctx, desiredShared(owner, s.balancer.ARN, others.platforms)); err != nil {
-		return remaining, err
-	}
 	endpoints, err := r.endpointsOf(ctx, s.es.Namespace)
 	if err != nil {
 		return remaining, err
 	}
-	return remaining, r.Services.Reject(ctx, owner, endpoints)
+	if err := r.Services.Reject(ctx, owner, endpoints); err != nil {
+		return remaining, err
+	}
+	balancer, err := r.sharedBalancer(ctx)
+	if err != nil || balancer.ARN == "" {
+		return remaining, err // its principals go with the next change of another cluster
+	}
+	spec := desiredShared(owner, balancer.ARN, others.platforms)
+	spec.Optional = spec.Principals
+	_, err = r.Services.Ensure(ctx, spec)
+	return remaining, err
+}
+
+// sharedBalancer returns the load balancer of the shared router, without an ARN if there is none that can be used.
+func (r *Reconciler) sharedBalancer(ctx context.Context) (loadbalancer.LoadBalancer, error) {
+	found, err := sharedrouter.Find(ctx, r.Reader, r.Namespace)
+	if err != nil || found.Private == "" {
+		return loadbalancer.LoadBalancer{}, err
+	}
+	name, err := nlb.Name(found.Private)
+	if err != nil {
+		return loadbalancer.LoadBalancer{}, nil //nolint:nilerr // a load balancer of another kind has no endpoint service
+	}
+	balancer, exists, err := r.LoadBalancers.Find(ctx, name)
+	if err != nil || !exists || !balancer.Serves() {
+		return loadbalancer.LoadBalancer{}, err
+	}
+	return balancer, nil
 }
 
 // endpointsOf returns the endpoints that the shared router has for a cluster. The object itself names one, but the tenant's operator may write

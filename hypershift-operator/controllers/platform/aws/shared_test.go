@@ -123,9 +123,10 @@ func TestALeavingClusterLosesItsEndpointOnly(t *testing.T) {
 	table := sharedrouter.Table{Clusters: []sharedrouter.Cluster{
 		{Namespace: "clusters-demo", Endpoints: endpoints[:1]}, {Namespace: "clusters-other", Endpoints: endpoints[1:]},
 	}}
-	e.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: sharedrouter.Public}, Data: table.Data()})
+	data, _ := table.Data()
+	e.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: sharedrouter.Public}, Data: data})
 	// What the tenant's operator writes decides nothing.
-	e.Change(first, func() { first.Status.EndpointID = endpoints[1] })
+	e.Change(first, func() { first.Status.EndpointID, first.Spec.NetworkLoadBalancerName = endpoints[1], lbName })
 	e.Delete(first)
 	e.Settle()
 	out, err := e.cpo.DescribeVpcEndpoints(t.Context(), &ec2.DescribeVpcEndpointsInput{VpcEndpointIds: endpoints})
@@ -138,6 +139,32 @@ func TestALeavingClusterLosesItsEndpointOnly(t *testing.T) {
 	}
 	if !e.available(second) {
 		t.Error("the other cluster is not available")
+	}
+}
+
+// A principal that AWS refuses is the fault of the cluster that names it, and of no other.
+func TestARefusedPrincipalIsTheFaultOfOneCluster(t *testing.T) {
+	e := newSharedRouter(t)
+	bad := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "other"}}
+	e.Change(bad, func() {
+		bad.Spec.Platform.AWS.AdditionalAllowedPrincipals = []string{"arn:aws:iam::333333333333:role/no role"}
+	})
+	e.Restart()
+	second := e.connect("other")
+	e.RunFailing(10) // its own object tries again and again
+	e.ExpectConditionOf(second, hyperv1.AWSEndpointServiceAvailable, metav1.ConditionFalse, string(awsx.Invalid), "no role")
+	first := e.connect("demo")
+	e.RunFailing(20)
+	if !e.available(first) {
+		t.Errorf("the other cluster: %+v", testenv.Read(e.Env, first).Status)
+	}
+	if got := e.offers(); len(got) != 1 || !strings.Contains(got[0], "role/demo-cpo") || !strings.Contains(got[0], "role/other-cpo") {
+		t.Errorf("services for %v", got)
+	}
+	e.Delete(first)
+	e.RunFailing(20)
+	if e.Exists(first) {
+		t.Errorf("the deleted cluster stays: %+v", testenv.Read(e.Env, first))
 	}
 }
 

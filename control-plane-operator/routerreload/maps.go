@@ -3,6 +3,7 @@ package routerreload
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,10 +40,14 @@ func (m *maps) update(ctx context.Context, master master, config string) {
 		// The worker may have read the files before they changed.
 		m.worker, m.loaded = pid, map[string][]byte{}
 	}
+	contents, err := readTogether(files)
+	if err != nil {
+		return // the kubelet is replacing them
+	}
 	for _, file := range files {
-		want, err := os.ReadFile(file)
+		want := contents[file]
 		known, loaded := m.loaded[file]
-		if err != nil || loaded && bytes.Equal(want, known) {
+		if loaded && bytes.Equal(want, known) {
 			continue
 		}
 		if err := master.replaceMap(ctx, file, string(want)); err != nil {
@@ -51,6 +56,25 @@ func (m *maps) update(ctx context.Context, master master, config string) {
 		}
 		m.loaded[file] = want
 	}
+}
+
+// readTogether reads files of one version of a volume. The kubelet replaces all of them at once, by a link in their directory:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/volume/util/atomic_writer.go
+func readTogether(files []string) (map[string][]byte, error) {
+	link := filepath.Join(filepath.Dir(files[0]), "..data")
+	before, _ := os.Readlink(link) // "" outside of a pod
+	contents := map[string][]byte{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		contents[file] = text
+	}
+	if after, _ := os.Readlink(link); after != before {
+		return nil, errors.New("the files were replaced while they were read")
+	}
+	return contents, nil
 }
 
 // replaceMap replaces the content of a map at once: a lookup finds the old or the new content.

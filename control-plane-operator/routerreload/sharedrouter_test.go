@@ -285,7 +285,15 @@ func TestNetworksOfClients(t *testing.T) {
 		b.Allowed = append(b.Allowed, netip.PrefixFrom(netip.AddrFrom4([4]byte{192, byte(i >> 8), byte(i), 0}), 24))
 	}
 	b.Allowed[0] = netip.MustParsePrefix("198.51.100.128/25")
-	r.write(sharedrouter.Table{Clusters: []sharedrouter.Cluster{a, b}})
+	c := r.cluster("c", "vpce-0cccccccccccccccc")
+	c.Allowed = []netip.Prefix{netip.MustParsePrefix("::/0")}
+	// First cluster c alone: no other cluster names a network of IPv4.
+	r.write(sharedrouter.Table{Clusters: []sharedrouter.Cluster{c}})
+	r.eventually("the maps are loaded", func() bool { return r.reaches(origin{"2001:db8::7", ""}, "api.c.example.com") == "api-c" })
+	if got := r.reaches(origin{"203.0.113.9", ""}, "api.c.example.com"); got != "" {
+		t.Errorf("a client of IPv4 reaches %q", got)
+	}
+	r.write(sharedrouter.Table{Clusters: []sharedrouter.Cluster{a, b, c}})
 	r.eventually("the maps are loaded", func() bool { return r.reaches(origin{"192.1.1.7", ""}, "api.b.example.com") == "api-b" })
 	for _, tc := range []struct {
 		from, host string
@@ -299,6 +307,8 @@ func TestNetworksOfClients(t *testing.T) {
 		{"198.51.100.7", "api.b.example.com", ""},
 		{"198.51.100.200", "api.b.example.com", "api-b"},
 		{"192.1.243.9", "api.b.example.com", "api-b"},
+		{"198.51.100.7", "api.c.example.com", ""},
+		{"2001:db8::7", "api.c.example.com", "api-c"},
 	} {
 		if got := r.reaches(origin{tc.from, ""}, tc.host); got != tc.want {
 			t.Errorf("%s to %s: reaches %q, want %q", tc.from, tc.host, got, tc.want)

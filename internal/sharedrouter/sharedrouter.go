@@ -92,21 +92,29 @@ type Cluster struct {
 	Allowed []netip.Prefix
 }
 
-// Data returns the content of the ConfigMap, and the clusters that do not fit. Of two clusters with the same endpoint or public host, the
-// first has it.
+// Data returns the content of the ConfigMap, and the clusters whose public hosts do not fit. Of two clusters with the same endpoint or public
+// host, the first has it.
 func (t Table) Data() (data map[string]string, omitted []string) {
-	clusters := t.Clusters
-	for {
-		maps, size := build(clusters)
-		if size <= maxSize {
-			break
+	clusters := slices.Clone(t.Clusters)
+	maps, size := build(clusters)
+	for size > maxSize && len(clusters) > 0 {
+		// The cluster that takes the most space makes room for the others. Its nodes keep their way.
+		largest := 0
+		for i, c := range clusters {
+			if c.public() && (!clusters[largest].public() || maps.sizes[c.Namespace] > maps.sizes[clusters[largest].Namespace]) {
+				largest = i
+			}
 		}
-		// The cluster that takes the most space makes room for the others.
-		largest := slices.MaxFunc(clusters, func(a, b Cluster) int { return cmp.Compare(maps.of(a), maps.of(b)) })
-		omitted = append(omitted, largest.Namespace)
-		clusters = slices.DeleteFunc(slices.Clone(clusters), func(c Cluster) bool { return c.Namespace == largest.Namespace })
+		if !clusters[largest].public() {
+			largest = len(clusters) - 1 // endpoints of thousands of clusters
+			omitted = append(omitted, clusters[largest].Namespace)
+			clusters = clusters[:largest]
+		} else {
+			omitted = append(omitted, clusters[largest].Namespace)
+			clusters[largest].PublicHosts, clusters[largest].Allowed = nil, nil
+		}
+		maps, size = build(clusters)
 	}
-	maps, _ := build(clusters)
 	limits := Limits{PerCluster: cmp.Or(t.Limits.PerCluster, DefaultLimits.PerCluster), PerClient: cmp.Or(t.Limits.PerClient, DefaultLimits.PerClient)}
 	data = map[string]string{ConfigFile: configuration(limits, t.Sources)}
 	for name, m := range maps.byName {
@@ -114,6 +122,9 @@ func (t Table) Data() (data map[string]string, omitted []string) {
 	}
 	return data, omitted
 }
+
+// public reports whether a cluster has entries for users.
+func (c Cluster) public() bool { return len(c.PublicHosts) > 0 || len(c.Allowed) > 0 }
 
 // tables are the maps of a configuration, and how much of them is due to each cluster.
 type tables struct {
@@ -129,9 +140,6 @@ func (t tables) add(name, key, value string, c Cluster) bool {
 	t.sizes[c.Namespace] += len(key) + len(value) + 2
 	return true
 }
-
-// of returns the number of bytes that are due to a cluster.
-func (t tables) of(c Cluster) int { return t.sizes[c.Namespace] }
 
 // build returns the maps of clusters, and their size.
 func build(clusters []Cluster) (maps tables, size int) {
@@ -149,12 +157,15 @@ func build(clusters []Cluster) (maps tables, size int) {
 	return maps, size
 }
 
-// addTo adds the cluster to all maps but those of networks.
+// addTo adds the cluster to all maps but those of networks. A cluster without an API server keeps its endpoints, which lead nowhere.
 func (c Cluster) addTo(maps tables) {
-	maps.add(defaultsMap, c.Namespace, address(c.API), c)
 	for _, id := range c.Endpoints {
 		maps.add(endpointsMap, endpointKey(id), c.Namespace, c)
 	}
+	if !c.API.IsValid() {
+		return
+	}
+	maps.add(defaultsMap, c.Namespace, address(c.API), c)
 	for _, host := range served(c.PrivateAPI) {
 		maps.add(privateMap, c.Namespace+"/"+host, address(c.API), c)
 	}
@@ -170,27 +181,53 @@ func (c Cluster) addTo(maps tables) {
 	}
 }
 
+// named is a network, and the cluster that names it first.
+type named struct {
+	netip.Prefix
+	by Cluster
+}
+
 // admit adds the networks of all clusters. A lookup finds the smallest network that has an address, whichever cluster names it: so each
-// network also admits clients of clusters that name one around it.
+// network also admits clients of clusters that name one around it. That takes space of the cluster that names the smaller one.
 func admit(maps tables, clusters []Cluster) {
-	var all []netip.Prefix
+	var all []named
 	for _, c := range clusters {
-		for _, n := range c.Allowed {
-			if n = n.Masked(); maps.add(networksMap, n.String(), n.String(), c) {
-				all = append(all, n)
+		if len(c.Allowed) > 0 {
+			maps.add(limitedMap, c.Namespace, "yes", c)
+			// Without a network of IPv4, HAProxy looks for the address among those of IPv6.
+			for _, n := range append([]netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}, c.Allowed...) {
+				if n = n.Masked(); maps.add(networksMap, n.String(), n.String(), c) {
+					all = append(all, named{n, c})
+				}
 			}
 		}
 	}
 	for _, c := range clusters {
-		if len(c.Allowed) == 0 {
-			continue
-		}
-		maps.add(limitedMap, c.Namespace, "yes", c)
+		admits := containing(c.Allowed)
 		for _, smaller := range all {
-			if slices.ContainsFunc(c.Allowed, func(n netip.Prefix) bool { return n.Bits() <= smaller.Bits() && n.Contains(smaller.Addr()) }) {
-				maps.add(admittedMap, c.Namespace+"/"+smaller.String(), "yes", c)
+			if admits(smaller.Prefix) {
+				maps.add(admittedMap, c.Namespace+"/"+smaller.String(), "yes", smaller.by)
 			}
 		}
+	}
+}
+
+// containing returns a function that reports whether a network is inside of one of those, in a time that depends on their different lengths only.
+func containing(networks []netip.Prefix) func(netip.Prefix) bool {
+	exists, lengths := map[netip.Prefix]bool{}, map[int]bool{}
+	for _, n := range networks {
+		exists[n.Masked()], lengths[n.Bits()] = true, true
+	}
+	return func(smaller netip.Prefix) bool {
+		for bits := range lengths {
+			if bits > smaller.Bits() {
+				continue
+			}
+			if around, err := smaller.Addr().Prefix(bits); err == nil && exists[around] {
+				return true
+			}
+		}
+		return false
 	}
 }
 

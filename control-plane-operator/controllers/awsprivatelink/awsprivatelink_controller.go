@@ -78,8 +78,9 @@ func New(opts Options) *Controller {
 			}
 			return s.account.untilResync(r.resyncPeriod(s.hcp))
 		},
-		MaxBackoff: 5 * time.Minute,
-		Workers:    len(offered),
+		NoLaterThan: func(s *scope) time.Duration { return s.publishAfter },
+		MaxBackoff:  5 * time.Minute,
+		Workers:     len(offered),
 	}
 }
 
@@ -94,6 +95,8 @@ type scope struct {
 	account  *account                    // openAccount
 	subnets  choice                      // resolveSubnets
 	endpoint endpoint.Endpoint           // ensureEndpoint
+	// publishAfter is when the records may change, 0 if they need not.
+	publishAfter time.Duration // publishes
 }
 
 // scope skips an object after the control-plane-operator's finalizer is removed, and the objects of a paused cluster.

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
@@ -52,9 +53,14 @@ func controlPlane(ctx context.Context, c client.Reader, namespace string) (*hype
 }
 
 // publishes reports whether records lead to the endpoint of an object. While a cluster moves to the shared router, or from it, it has two
-// endpoints for the same names. The records change when the new one is available.
-func publishes(es *hyperv1.AWSEndpointService, hcp *hyperv1.HostedControlPlane) bool {
-	return (es.Name == sharedrouter.EndpointService) == sharedrouter.Serves(hcp)
+// endpoints for the same names.
+func (r *Reconciler) publishes(ctx context.Context, s *scope) (bool, error) {
+	if s.es.Name == names.KubeAPIServerPrivate {
+		return true, nil
+	}
+	name, after, err := publishing.Router(ctx, r.Client, s.hcp, r.Clock.Now())
+	s.publishAfter = after
+	return name == s.es.Name, err
 }
 
 // former returns the name of the object whose records an object takes over, or "".

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
@@ -78,9 +80,6 @@ func (o *Observer) ensureEndpointServices(ctx context.Context, hcp *hyperv1.Host
 	return err
 }
 
-// readyAnnotation, on an AWSEndpointService that takes the place of another one, is the time since which it can.
-const readyAnnotation = "hypershift.openshift.io/ready-since"
-
 // wanted returns the AWSEndpointServices of a control plane, and how long former ones stay at least.
 func (o *Observer) wanted(ctx context.Context, hcp *hyperv1.HostedControlPlane) (want []client.Object, remaining time.Duration, err error) {
 	current, former := ownRouters, []string{sharedrouter.EndpointService}
@@ -108,8 +107,11 @@ func (o *Observer) wanted(ctx context.Context, hcp *hyperv1.HostedControlPlane) 
 	remaining = pollMove
 	if !since.IsZero() {
 		remaining = max(2*cmp.Or(hcp.PrivateRecordTTL(), records.DefaultTTL), minMove) - o.Clock.Since(since)
+		if !sharedrouter.Serves(hcp) {
+			remaining += publishing.Settling
+		}
 		for _, es := range made {
-			metav1.SetMetaDataAnnotation(&es.ObjectMeta, readyAnnotation, since.UTC().Format(time.RFC3339))
+			metav1.SetMetaDataAnnotation(&es.ObjectMeta, publishing.ReadyAnnotation, since.UTC().Format(time.RFC3339))
 		}
 	}
 	if remaining <= 0 {
@@ -134,14 +136,15 @@ func (o *Observer) live(ctx context.Context, hcp *hyperv1.HostedControlPlane, wa
 }
 
 const (
-	// minMove is how long former endpoints stay at least: as long as clients may have a public record of external-dns, which writes it within a
-	// minute. They stay for twice the time for which resolvers may have private records.
+	// minMove is how long former endpoints stay at least after the records have changed: as long as clients may have a public record of
+	// external-dns, which writes it within a minute. They stay for twice the time for which resolvers may have private records.
 	minMove = 2 * time.Minute
 	// pollMove is how often a new endpoint is looked at.
 	pollMove = 5 * time.Second
 )
 
-// readySince returns the time since which all current objects connect, and users reach the public load balancer; zero if they do not.
+// readySince returns the time since which all current objects connect, and the router of the control plane runs and has its public load balancer;
+// zero if they do not.
 func (o *Observer) readySince(ctx context.Context, hcp *hyperv1.HostedControlPlane, current []*hyperv1.AWSEndpointService) (time.Time, error) {
 	if len(current) == 0 {
 		return time.Time{}, nil
@@ -155,22 +158,37 @@ func (o *Observer) readySince(ctx context.Context, hcp *hyperv1.HostedControlPla
 		if !meta.IsStatusConditionTrue(live.Status.Conditions, hyperv1.AWSEndpointAvailable) {
 			return time.Time{}, nil
 		}
-		if at, err := time.Parse(time.RFC3339, live.Annotations[readyAnnotation]); err == nil && at.Before(since) {
+		if at, err := time.Parse(time.RFC3339, live.Annotations[publishing.ReadyAnnotation]); err == nil && at.Before(since) {
 			since = at
 		}
 	}
-	if sharedrouter.Serves(hcp) || !hcp.ServedAccess().Has(hyperv1.Public) {
+	if sharedrouter.Serves(hcp) {
 		return since, nil
 	}
-	router := &corev1.Service{}
-	err := o.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: names.Router}, router)
-	if apierrors.IsNotFound(err) || err == nil && len(router.Status.LoadBalancer.Ingress) > 0 {
-		return since, nil // without a router, the API server has its own load balancer
+	runs, err := o.ownRouterRuns(ctx, hcp)
+	if err != nil || !runs {
+		return time.Time{}, err
+	}
+	return since, nil
+}
+
+// ownRouterRuns reports whether the router of the control plane has a pod that is ready and, for public clients, a load balancer.
+func (o *Observer) ownRouterRuns(ctx context.Context, hcp *hyperv1.HostedControlPlane) (bool, error) {
+	key, pods, router := client.ObjectKey{Namespace: hcp.Namespace, Name: names.Router}, &appsv1.Deployment{}, &corev1.Service{}
+	if err := o.Client.Get(ctx, key, pods); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading Deployment %s: %w", names.Router, err)
+	}
+	if pods.Status.AvailableReplicas == 0 || !hcp.ServedAccess().Has(hyperv1.Public) {
+		return pods.Status.AvailableReplicas > 0, nil
+	}
+	err := o.Client.Get(ctx, key, router)
+	if apierrors.IsNotFound(err) {
+		return true, nil // the API server has its own load balancer
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("reading Service %s: %w", names.Router, err)
+		return false, fmt.Errorf("reading Service %s: %w", names.Router, err)
 	}
-	return time.Time{}, nil
+	return len(router.Status.LoadBalancer.Ingress) > 0, nil
 }
 
 func endpointServices(hcp *hyperv1.HostedControlPlane) apply.Set {

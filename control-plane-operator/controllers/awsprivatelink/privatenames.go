@@ -17,8 +17,8 @@ import (
 // ensurePrivateNames lets external-dns register the host names that the user
 // chose, of a cluster that is not public, with the name of the endpoint.
 func (r *Reconciler) ensurePrivateNames(ctx context.Context, s *scope) error {
-	if !publishes(s.es, s.hcp) {
-		return nil
+	if published, err := r.publishes(ctx, s); !published || err != nil {
+		return err
 	}
 	_, err := r.apply.Apply(ctx, privateNames(s.es), desiredPrivateNames(s.es, s.hcp, s.endpoint.DNSName)...)
 	return err

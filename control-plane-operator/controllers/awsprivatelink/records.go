@@ -16,8 +16,8 @@ import (
 
 // ensureRecords points the names of the control plane to the endpoint.
 func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
-	if !publishes(s.es, s.hcp) {
-		return nil
+	if published, err := r.publishes(ctx, s); !published || err != nil {
+		return err
 	}
 	given := ""
 	if shared := s.hcp.Spec.Platform.AWS.SharedVPC; shared != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,9 +28,14 @@ func (e *customerNetwork) share() {
 	})
 }
 
-// unshare lets the cluster move back.
+// unshare lets the cluster move back. Its own router runs.
 func (e *customerNetwork) unshare() {
 	e.T.Helper()
+	router := &appsv1.Deployment{ObjectMeta: testenv.In(namespace, names.Router)}
+	if !e.Exists(router) {
+		router.Status.AvailableReplicas = 1
+		e.Create(router)
+	}
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Annotations = nil })
 }
 

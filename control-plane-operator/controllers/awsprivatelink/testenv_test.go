@@ -11,14 +11,18 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/fakeaws"
@@ -77,7 +81,12 @@ func newCustomerNetwork(t testing.TB) *customerNetwork {
 }
 
 var clusterOptions = []testenv.Option{
-	testenv.WithKinds(&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &hyperv1.HostedControlPlaneList{}),
+	testenv.WithScheme(func() *runtime.Scheme {
+		s := runtime.NewScheme()
+		utilruntime.Must(errors.Join(kubescheme.AddToScheme(s), hyperv1.AddToScheme(s)))
+		return s
+	}()),
+	testenv.WithKinds(&hyperv1.AWSEndpointServiceList{}, &corev1.ServiceList{}, &appsv1.DeploymentList{}, &hyperv1.HostedControlPlaneList{}),
 	testenv.WithStatus(&hyperv1.AWSEndpointService{}, &hyperv1.HostedControlPlane{}, &corev1.Service{}),
 }
 

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/publishing"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
@@ -41,10 +42,17 @@ func (r *Reconciler) admitRoutes(ctx context.Context, s *scope) error {
 // routerHost returns the host name of the load balancer of a Route, or "".
 func (r *Reconciler) routerHost(ctx context.Context, s *scope, route *routev1.Route) (string, error) {
 	private := route.Labels[hyperv1.InternalRouteLabel] != "" && s.access.private
+	by := ""
+	if s.access.private && s.access.apiRoute {
+		var err error
+		if by, s.publishAfter, err = publishing.Router(ctx, r.Client, s.hcp, r.Clock.Now()); err != nil {
+			return "", err
+		}
+	}
 	switch shared := sharedrouter.Of(s.hcp); {
-	case s.access.shared && private:
-		return shared.Private, nil
-	case s.access.shared:
+	case by == sharedrouter.EndpointService && private:
+		return shared.Private, nil // "" while the control plane leaves it: the status is kept
+	case by == sharedrouter.EndpointService:
 		return shared.Public, nil
 	case private:
 		return r.balancerHost(ctx, s.hcp.Namespace, names.PrivateRouter)

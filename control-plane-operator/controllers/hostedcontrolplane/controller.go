@@ -79,8 +79,11 @@ func New(opts Options) *Controller {
 		CanWait: []string{"externalManagedControlPlane", "servedEndpointAccess"},
 		Status:  summarize,
 		NoLaterThan: func(s *scope) time.Duration {
-			if len(s.moving) > 0 {
+			switch {
+			case len(s.moving) > 0:
 				return movingInterval
+			case s.publishAfter > 0:
+				return s.publishAfter
 			}
 			return s.pauseLeft
 		},
@@ -99,6 +102,8 @@ type scope struct {
 	access access
 	// moving is what a control plane that leaves the shared router still waits for. Set by resolveHosts.
 	moving []string
+	// publishAfter is when public names may change to the control plane's own router, 0 if they need not. Set by admitRoutes.
+	publishAfter time.Duration
 	// objects are the desired Services and Routes. Set by ensureExposure.
 	objects []client.Object
 }

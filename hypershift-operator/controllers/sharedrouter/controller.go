@@ -146,11 +146,12 @@ func (r *Reconciler) findClusters(ctx context.Context, s *scope) error {
 			continue
 		}
 		c.claimed = claimed
-		if known, err := r.findControlPlane(ctx, &c); err != nil || !known {
-			if err != nil {
-				return err
-			}
-			continue
+		known, err := r.findControlPlane(ctx, &c)
+		if err != nil {
+			return err
+		}
+		if !known { // it has its endpoints for the time when there is a control plane again
+			c = cluster{hc: hc, Cluster: sharedrouter.Cluster{Namespace: c.Namespace}}
 		}
 		s.clusters = append(s.clusters, c)
 	}
@@ -175,19 +176,21 @@ func served(hc *hyperv1.HostedCluster) sharedrouter.Cluster {
 		PrivateAPI:          []string{names.LocalAPI(hc.Name)},
 		PrivateKonnectivity: []string{names.LocalApp(hc.Name, names.KonnectivityServer)},
 	}
-	api := hyperv1.PublishingOf(routes.WithHosts(hc.Name, &hc.Spec, false), hyperv1.APIServer)
-	if host := api.Hostname(); api.Type == hyperv1.Route && host != "" {
-		// Clients in the VPC of the nodes use it as well.
-		c.PrivateAPI = append(c.PrivateAPI, host)
-		if hc.Spec.Platform.AWS != nil && hc.Spec.Platform.AWS.EndpointAccess != hyperv1.Private {
-			c.PublicHosts = []string{host}
-		}
-	}
 	if hc.Spec.Networking.APIServer != nil {
 		for _, block := range hc.Spec.Networking.APIServer.AllowedCIDRBlocks {
 			if network, err := netip.ParsePrefix(strings.TrimSpace(string(block))); err == nil {
 				c.Allowed = append(c.Allowed, network)
 			}
+		}
+	}
+	// A spec that cannot be read completely may lack networks of clients.
+	closed := hc.Unreadable() != "" || hc.Spec.Networking.APIServer != nil && len(c.Allowed) < len(hc.Spec.Networking.APIServer.AllowedCIDRBlocks)
+	api := hyperv1.PublishingOf(routes.WithHosts(hc.Name, &hc.Spec, false), hyperv1.APIServer)
+	if host := api.Hostname(); api.Type == hyperv1.Route && host != "" {
+		// Clients in the VPC of the nodes use it as well.
+		c.PrivateAPI = append(c.PrivateAPI, host)
+		if !closed && hc.Spec.Platform.AWS != nil && hc.Spec.Platform.AWS.EndpointAccess != hyperv1.Private {
+			c.PublicHosts = []string{host}
 		}
 	}
 	return c
@@ -235,7 +238,7 @@ func (r *Reconciler) reportOmitted(s *scope, omitted []string) {
 	for _, c := range s.clusters {
 		if slices.Contains(omitted, c.Namespace) && !slices.Contains(r.omitted, c.Namespace) {
 			r.Recorder.Eventf(c.hc, nil, "Warning", "SharedRouterFull", "Reconcile",
-				"The shared router does not serve the cluster, because its configuration has no more space: list fewer networks in spec.networking.apiServer.allowedCIDRBlocks, or remove annotation %s", hyperv1.SharedRouterAnnotation)
+				"The shared router does not serve users of the cluster, because its configuration has no more space: list fewer networks in spec.networking.apiServer.allowedCIDRBlocks, or remove annotation %s", hyperv1.SharedRouterAnnotation)
 		}
 	}
 	r.omitted = omitted

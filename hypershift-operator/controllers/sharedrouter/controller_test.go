@@ -304,10 +304,16 @@ func TestAnotherAddressIsServed(t *testing.T) {
 	i.serve("a", 1)
 	i.settle()
 	svc := &corev1.Service{ObjectMeta: testenv.In("clusters-a", names.KubeAPIServer)}
+	i.connections = []endpointservice.Connection{{Endpoint: "vpce-0a", Account: ours}}
+	i.claim("a", "vpce-0a")
+	i.settle()
 	i.Delete(svc)
 	i.settle()
 	if got := i.config()["public.map"]; got != "" {
 		t.Errorf("without a Service, it is at %s", got)
+	}
+	if got := i.owners(); got["vpce-0a"] != "clusters-a" {
+		t.Errorf("without a Service, its endpoint is free: %v", got)
 	}
 	i.Create(&corev1.Service{ObjectMeta: testenv.In("clusters-a", names.KubeAPIServer), Spec: corev1.ServiceSpec{ClusterIP: "10.57.0.7", Ports: []corev1.ServicePort{{Port: 6443}}}})
 	i.settle()

@@ -26,7 +26,7 @@ func (r *Reconciler) findEndpoints(ctx context.Context, s *scope) error {
 				c.Endpoints, taken[id] = append(c.Endpoints, id), true
 			}
 		}
-		if c.claimed != "" && !taken[c.claimed] {
+		if c.claimed != "" && !taken[c.claimed] && c.API.IsValid() {
 			open = append(open, c)
 		}
 	}

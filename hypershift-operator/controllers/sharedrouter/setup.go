@@ -30,20 +30,30 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Watches(&hyperv1.HostedCluster{}, toRouter, builder.WithPredicates(ofRouter)).
 		Watches(&hyperv1.AWSEndpointService{}, toRouter, builder.WithPredicates(connectionChanged)).
 		Watches(&corev1.Service{}, toRouter, builder.WithPredicates(addressChanged)).
+		Watches(&corev1.Namespace{}, toRouter, builder.WithPredicates(ownerChanged)).
 		Complete(c)
 }
 
-// ofRouter passes changes of clusters that the router serves, or did.
+// ofRouter passes changes of clusters that the router serves, or did. One that leaves it is served for a while without its annotation.
 var ofRouter = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return wanted(e.Object) },
 	DeleteFunc: func(e event.DeleteEvent) bool { return wanted(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return (wanted(e.ObjectOld) || wanted(e.ObjectNew)) && (e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
-			wanted(e.ObjectOld) != wanted(e.ObjectNew) || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero())
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || wanted(e.ObjectOld) != wanted(e.ObjectNew) ||
+			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 	},
 }
 
 func wanted(obj client.Object) bool { return sharedrouter.Wanted(obj.(*hyperv1.HostedCluster)) }
+
+// ownerChanged passes namespaces of control planes that get another HostedCluster.
+var ownerChanged = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetLabels()[hyperv1.HostedClusterUIDLabel] != e.ObjectNew.GetLabels()[hyperv1.HostedClusterUIDLabel]
+	},
+}
 
 // addressChanged passes Services of control planes that come and go, or get another address.
 var addressChanged = predicate.And(

@@ -18,15 +18,14 @@ import (
 
 // ensurePrincipals allows exactly the principals of a spec, and returns those that were missing.
 func (s *Services) ensurePrincipals(ctx context.Context, id string, spec Spec) (added []string, err error) {
-	desired := s.withoutRefused(spec)
 	current, err := s.allowed(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	in := &ec2.ModifyVpcEndpointServicePermissionsInput{
 		ServiceId:               aws.String(id),
-		AddAllowedPrincipals:    minus(desired, current),
-		RemoveAllowedPrincipals: minus(current, desired),
+		AddAllowedPrincipals:    s.withoutRefused(minus(spec.Principals, current), spec),
+		RemoveAllowedPrincipals: minus(current, spec.Principals),
 	}
 	if in.AddAllowedPrincipals == nil && in.RemoveAllowedPrincipals == nil {
 		return nil, nil
@@ -39,7 +38,8 @@ func (s *Services) ensurePrincipals(ctx context.Context, id string, spec Spec) (
 	if err != nil {
 		return nil, fmt.Errorf("changing who may connect to endpoint service %s: %w", id, err)
 	}
-	s.putPrincipals(id, desired)
+	s.accept(in.AddAllowedPrincipals)
+	s.putPrincipals(id, minus(slices.Concat(current, in.AddAllowedPrincipals), in.RemoveAllowedPrincipals))
 	return in.AddAllowedPrincipals, nil
 }
 
@@ -53,6 +53,7 @@ func (s *Services) changeOneByOne(ctx context.Context, in *ec2.ModifyVpcEndpoint
 		_, err := s.api.ModifyVpcEndpointServicePermissions(ctx, &ec2.ModifyVpcEndpointServicePermissionsInput{ServiceId: in.ServiceId, AddAllowedPrincipals: []string{p}})
 		switch {
 		case err == nil:
+			s.accept([]string{p})
 			allowed = append(allowed, p)
 		case awsx.IsInvalid(err) && slices.Contains(spec.Optional, p):
 			ctrl.LoggerFrom(ctx).Error(err, "AWS refuses a principal", "service", id, "principal", p)
@@ -81,16 +82,29 @@ func (s *Services) refuse(principal string) {
 	s.refused[principal] = s.clock.Now().Add(s.opts.PrincipalsTTL)
 }
 
-// withoutRefused returns the principals of a spec without optional ones that AWS has refused lately.
-func (s *Services) withoutRefused(spec Spec) []string {
+// accept forgets that AWS has refused principals.
+func (s *Services) accept(principals []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range principals {
+		delete(s.refused, p)
+	}
+}
+
+// withoutRefused returns principals without those that are optional, and that AWS has refused lately.
+func (s *Services) withoutRefused(principals []string, spec Spec) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
 	maps.DeleteFunc(s.refused, func(_ string, until time.Time) bool { return now.After(until) })
-	return slices.DeleteFunc(slices.Clone(spec.Principals), func(p string) bool {
+	left := slices.DeleteFunc(slices.Clone(principals), func(p string) bool {
 		_, refused := s.refused[p]
 		return refused && slices.Contains(spec.Optional, p)
 	})
+	if len(left) == 0 {
+		return nil
+	}
+	return left
 }
 
 // allowed returns the principals that may connect.

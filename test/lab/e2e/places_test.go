@@ -48,7 +48,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestReferenceManifests", Minutes: 8},
 	{Name: "TestRestores", Minutes: 8, Alone: true},
 	{Name: "TestSameRange", Minutes: 3},
-	{Name: "TestSharedRouter", Minutes: 10},
+	{Name: "TestSharedRouter", Minutes: 13},
 	{Name: "TestSleep", Minutes: 8},
 	{Name: "TestSnapshots", Minutes: 4},
 	{Name: "TestStoppedMachine", Minutes: 5, Alone: true},

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -115,8 +116,21 @@ func (h *hosted) moveRouter(shared, by string) {
 		return fmt.Errorf("%+v", es.Status.Conditions)
 	})
 	h.t.Logf("%s: the new endpoint is available after %.0f s", by, time.Since(began).Seconds())
+	kubeconfig, host := h.byNewRouter(by)
+	h.eventually("the public name leads to the new load balancer", func(ctx context.Context) error {
+		route := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "route.openshift.io/v1", "kind": "Route"}}
+		if err := h.management.Get(ctx, client.ObjectKey{Namespace: h.namespace(), Name: names.KubeAPIServer}, route); err != nil {
+			return err
+		}
+		ingress, _, err := unstructured.NestedSlice(route.Object, "status", "ingress")
+		if err != nil || len(ingress) == 0 || ingress[0].(map[string]any)["routerCanonicalHostname"] != host {
+			return fmt.Errorf("it leads to %v, %v", ingress, err)
+		}
+		return nil
+	})
+	h.t.Logf("%s: users are led to it after %.0f s", by, time.Since(began).Seconds())
 	// From now on users resolve the name to the new load balancer. Those who have the address of the former one still use it for a while.
-	after, err := load.Start(h.t.Context(), h.byNewRouter(by))
+	after, err := load.Start(h.t.Context(), kubeconfig)
 	h.must(err)
 	h.t.Cleanup(after.Stop)
 	time.Sleep(30 * time.Second)
@@ -142,8 +156,8 @@ func (h *hosted) moveRouter(shared, by string) {
 	available()
 }
 
-// byNewRouter writes the user's kubeconfig with the address of the public load balancer of a router.
-func (h *hosted) byNewRouter(by string) string {
+// byNewRouter writes the user's kubeconfig with the address of the public load balancer of a router, and returns it with the name of that.
+func (h *hosted) byNewRouter(by string) (kubeconfig, host string) {
 	h.t.Helper()
 	service := client.ObjectKey{Namespace: h.namespace(), Name: names.Router}
 	if by == sharedrouter.EndpointService {
@@ -168,12 +182,13 @@ func (h *hosted) byNewRouter(by string) string {
 				for _, c := range config.Clusters {
 					c.Server = "https://" + net.JoinHostPort(b.Address.String(), "443")
 				}
+				host = b.Host
 				return clientcmd.WriteToFile(*config, file)
 			}
 		}
 		return fmt.Errorf("%+v", svc.Status)
 	})
-	return file
+	return file, host
 }
 
 // watchUserNodes reads the nodes all the time, as the user, on whatever router there is. The returned function returns those that were not

@@ -12,7 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 )
 
-// ReadyAnnotation, on an AWSEndpointService that takes the place of another one, is the time since which it can.
+// ReadyAnnotation is the time since which an AWSEndpointService can take the place of another one.
 const ReadyAnnotation = "hypershift.openshift.io/ready-since"
 
 // Settling is how long the targets of a new load balancer may take to be healthy: three checks, one each half minute.
@@ -39,7 +39,7 @@ func Router(ctx context.Context, c client.Reader, hcp *hyperv1.HostedControlPlan
 	}
 	since, err := time.Parse(time.RFC3339, own.Annotations[ReadyAnnotation])
 	if err != nil { // it is not ready
-		return sharedrouter.EndpointService, unready, nil //nolint:nilerr // see above
+		return sharedrouter.EndpointService, unready, nil
 	}
 	if left := Settling - now.Sub(since); left > 0 {
 		return sharedrouter.EndpointService, left, nil

@@ -123,10 +123,10 @@ func (h *hosted) moveRouter(shared, by string) {
 			return err
 		}
 		ingress, _, err := unstructured.NestedSlice(route.Object, "status", "ingress")
-		if err != nil || len(ingress) == 0 || ingress[0].(map[string]any)["routerCanonicalHostname"] != host {
-			return fmt.Errorf("it leads to %v, %v", ingress, err)
+		if err == nil && (len(ingress) == 0 || ingress[0].(map[string]any)["routerCanonicalHostname"] != host) {
+			err = fmt.Errorf("it leads to %v", ingress)
 		}
-		return nil
+		return err
 	})
 	h.t.Logf("%s: users are led to it after %.0f s", by, time.Since(began).Seconds())
 	// From now on users resolve the name to the new load balancer. Those who have the address of the former one still use it for a while.

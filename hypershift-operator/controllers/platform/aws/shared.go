@@ -143,7 +143,7 @@ func (r *Reconciler) sharedBalancer(ctx context.Context) (loadbalancer.LoadBalan
 	}
 	name, err := nlb.Name(found.Private)
 	if err != nil {
-		return loadbalancer.LoadBalancer{}, nil //nolint:nilerr // a load balancer of another kind has no endpoint service
+		return loadbalancer.LoadBalancer{}, nil // a load balancer of another kind has no endpoint service
 	}
 	balancer, exists, err := r.LoadBalancers.Find(ctx, name)
 	if err != nil || !exists || !balancer.Serves() {

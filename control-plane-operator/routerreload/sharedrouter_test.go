@@ -158,6 +158,12 @@ func (r *router) server(name string) netip.AddrPort {
 	return listener.Addr().(*net.TCPAddr).AddrPort()
 }
 
+// loaded waits until the maps of both clusters are loaded: that of public hosts is the last one.
+func (r *router) loaded() {
+	r.Helper()
+	r.eventually("the maps are loaded", func() bool { return r.reaches(origin{"198.51.100.7", ""}, "api.b.example.com") == "api-b" })
+}
+
 // origin is where a connection comes from.
 type origin struct{ address, endpoint string }
 
@@ -238,7 +244,7 @@ func TestEachClientReachesItsOwnCluster(t *testing.T) {
 	r := start(t, sharedrouter.Table{})
 	table := r.two()
 	r.write(table)
-	r.eventually("the maps are loaded", func() bool { return r.reaches(nodeOfB, private) == "api-b" })
+	r.loaded()
 	for _, tc := range []struct {
 		name string
 		from origin
@@ -343,7 +349,7 @@ func TestClustersComeAndGo(t *testing.T) {
 	r = start(t, sharedrouter.Table{})
 	a := r.cluster("a", endpointOfA)
 	r.write(sharedrouter.Table{Clusters: []sharedrouter.Cluster{a}})
-	r.eventually("cluster a is served", func() bool { return r.reaches(nodeOfA, private) == "api-a" })
+	r.eventually("cluster a is served", func() bool { return r.reaches(nodeOfA, tunnels) == "tunnels-a" })
 	lasting, err := r.dial(nodeOfA, tunnels)
 	if err != nil {
 		t.Fatal(err)
@@ -357,7 +363,7 @@ func TestClustersComeAndGo(t *testing.T) {
 	}
 	b := r.cluster("b", endpointOfB)
 	r.write(sharedrouter.Table{Clusters: append(many, b)})
-	r.eventually("cluster b is served", func() bool { return r.reaches(nodeOfB, private) == "api-b" })
+	r.eventually("cluster b is served", func() bool { return r.reaches(nodeOfB, tunnels) == "tunnels-b" })
 	if got := r.reaches(origin{"10.0.1.5", many[400].Endpoints[0]}, private); got != "api-a" {
 		t.Errorf("the last of many reaches %q", got)
 	}
@@ -379,7 +385,7 @@ func TestANoisyTenantIsLimited(t *testing.T) {
 	table.Limits = sharedrouter.Limits{PerCluster: 20, PerClient: 10}
 	table.Clusters[1].Allowed = nil
 	r.write(table)
-	r.eventually("the maps are loaded", func() bool { return r.reaches(nodeOfB, private) == "api-b" })
+	r.loaded()
 	for name, noisy := range map[string]origin{"nodes of a": nodeOfA, "a user": user} {
 		var held []net.Conn
 		for range 100 {
@@ -428,7 +434,7 @@ func TestOnlyTheLoadBalancersGetIn(t *testing.T) {
 	r := start(t, sharedrouter.Table{})
 	table := r.two()
 	r.write(table)
-	r.eventually("the maps are loaded", func() bool { return r.reaches(nodeOfB, private) == "api-b" })
+	r.loaded()
 	for name, bytes := range map[string]string{
 		"TLS without a header": "\x16\x03\x01",
 		"HTTP":                 "GET /haproxy_ready HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -49,6 +49,7 @@ var annotationValues = map[string]string{
 	hyperv1.CertificateRenewalAnnotation:                                               "0.5",
 	hyperv1.TargetNodeLabelsAnnotation:                                                 "role=ingress,zone=a",
 	hyperv1.LoadBalancerSubnetsAnnotation:                                              "",
+	hyperv1.SharedRouterAnnotation:                                                     "false", // the installation has none
 	hyperv1.AWSLoadBalancerHealthProbeModeAnnotation:                                   "Shared",
 	hyperv1.SharedLoadBalancerHealthProbePathAnnotation:                                "/health",
 	hyperv1.SharedLoadBalancerHealthProbePortAnnotation:                                "10257",

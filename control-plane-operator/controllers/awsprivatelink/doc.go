@@ -14,6 +14,9 @@
 //
 // resources.go defines the table of the resources, in the order of their creation. Each has a file.
 //
+// A cluster that moves to the shared router, or from it, has an AWSEndpointService for each of them meanwhile. observer.go decides how long the
+// former one stays, and publishing.Router to which of them the records lead.
+//
 // subnets.go chooses the subnets of the endpoint. All AWSEndpointServices of a
 // cluster share the cached lists of AWS (account.go).
 package awsprivatelink

@@ -21,14 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
+	"github.com/hosted-control-planes/hypershift/internal/haproxy"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
-
-// annotation, on a pod, is the resourceVersion of the ConfigMap that the pod was
-// annotated for.
-const annotation = "hypershift.openshift.io/router-config"
 
 // Options configure a Reconciler.
 type Options struct{ Client client.Client }
@@ -71,15 +67,5 @@ func (r *Reconciler) annotatePods(ctx context.Context, config *corev1.ConfigMap)
 	if err := r.Client.List(ctx, pods, client.InNamespace(config.Namespace), client.MatchingLabels{"app": names.PrivateRouter}); err != nil {
 		return fmt.Errorf("listing the pods of the router: %w", err)
 	}
-	patch := mergepatch.Annotations(map[string]string{annotation: config.ResourceVersion})
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		if pod.Annotations[annotation] == config.ResourceVersion || !pod.DeletionTimestamp.IsZero() {
-			continue
-		}
-		if err := r.Client.Patch(ctx, pod, patch); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("annotating pod %s: %w", pod.Name, err)
-		}
-	}
-	return nil
+	return haproxy.SyncPods(ctx, r.Client, pods.Items, config.ResourceVersion)
 }

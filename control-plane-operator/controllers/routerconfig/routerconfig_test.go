@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/hosted-control-planes/hypershift/internal/haproxy"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 )
@@ -43,7 +44,7 @@ func TestChangedConfigurationAnnotatesAllRouterPods(t *testing.T) {
 	}
 	for _, p := range list.Items {
 		ours := p.Namespace == namespace && p.Labels["app"] == names.PrivateRouter
-		if nudged := p.Annotations[annotation] != ""; nudged != ours {
+		if nudged := p.Annotations[haproxy.ConfigAnnotation] != ""; nudged != ours {
 			t.Errorf("%s/%s was nudged: %v", p.Namespace, p.Name, nudged)
 		}
 	}

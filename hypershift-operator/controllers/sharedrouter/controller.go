@@ -19,7 +19,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
-	"github.com/hosted-control-planes/hypershift/internal/mergepatch"
+	"github.com/hosted-control-planes/hypershift/internal/haproxy"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/routes"
@@ -28,11 +28,6 @@ import (
 
 // Set is the set of the ConfigMap.
 const Set = "shared-router"
-
-const (
-	// configAnnotation, on a pod, is the resourceVersion of the ConfigMap that the pod was annotated for.
-	configAnnotation = "hypershift.openshift.io/router-config"
-)
 
 // Connections reads the connections of an endpoint service.
 type Connections interface {
@@ -65,6 +60,8 @@ type Reconciler struct {
 	attempts *attempts
 	// omitted are the namespaces of clusters that did not fit. One reconcile runs at a time.
 	omitted []string
+	// synced is true if the pods of the router have been annotated for the current configuration.
+	synced bool
 }
 
 // Controller reconciles the Service of the shared router.
@@ -102,8 +99,9 @@ type scope struct {
 	clusters []cluster
 	// previous are the clusters of endpoints in the current configuration. Set by findClusters.
 	previous map[string]string
-	// config is the ConfigMap as it was applied. Set by applyConfiguration.
-	config *corev1.ConfigMap
+	// config is the ConfigMap as it was applied, and changed whether that was a change. Set by applyConfiguration.
+	config  *corev1.ConfigMap
+	changed bool
 	// again is when to look again for what is missing; 0 if nothing is.
 	again time.Duration
 }
@@ -229,7 +227,11 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, s *scope) error {
 	r.reportOmitted(s, omitted)
 	s.config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: sharedrouter.Public}, Data: data}
 	set := apply.Set{Name: Set, Namespace: r.Namespace, Kinds: []client.ObjectList{&corev1.ConfigMapList{}}, Parent: s.service}
-	_, err := r.apply.Apply(ctx, set, s.config)
+	var err error
+	s.changed, err = r.apply.Apply(ctx, set, s.config)
+	if err != nil {
+		r.synced = false // it may have been written
+	}
 	return err
 }
 
@@ -244,26 +246,20 @@ func (r *Reconciler) reportOmitted(s *scope, omitted []string) {
 	r.omitted = omitted
 }
 
-// annotatePods makes kubelets update the files of pods whose configuration has changed since they were annotated. A kubelet would otherwise do
-// so once a minute.
+// annotatePods makes the kubelets of the router read a configuration that has changed, or that this process has not seen them read.
 func (r *Reconciler) annotatePods(ctx context.Context, s *scope) error {
-	live := &corev1.ConfigMap{}
+	if r.synced && !s.changed {
+		return nil
+	}
+	r.synced = false
+	live, pods := &corev1.ConfigMap{}, &corev1.PodList{}
 	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.config), live); err != nil {
 		return fmt.Errorf("getting the configuration: %w", err)
 	}
-	pods := &corev1.PodList{}
 	if err := r.Reader.List(ctx, pods, client.InNamespace(r.Namespace), client.MatchingLabels{"app": sharedrouter.Public}); err != nil {
 		return fmt.Errorf("listing the pods of the shared router: %w", err)
 	}
-	patch := mergepatch.Annotations(map[string]string{configAnnotation: live.ResourceVersion})
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		if pod.Annotations[configAnnotation] == live.ResourceVersion || !pod.DeletionTimestamp.IsZero() {
-			continue
-		}
-		if err := r.Client.Patch(ctx, pod, patch); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("annotating pod %s: %w", pod.Name, err)
-		}
-	}
-	return nil
+	err := haproxy.SyncPods(ctx, r.Client, pods.Items, live.ResourceVersion)
+	r.synced = err == nil
+	return err
 }

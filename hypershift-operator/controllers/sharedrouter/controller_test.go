@@ -18,6 +18,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
+	"github.com/hosted-control-planes/hypershift/internal/haproxy"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
@@ -148,7 +149,7 @@ func TestTheRouterServesTheClustersThatChooseIt(t *testing.T) {
 	for name, annotated := range map[string]bool{"shared-router-0": true, "hypershift-operator-0": false} {
 		pod := &corev1.Pod{ObjectMeta: testenv.In(operatorNamespace, name)}
 		i.Get(pod)
-		if got := pod.Annotations[configAnnotation] != ""; got != annotated {
+		if got := pod.Annotations[haproxy.ConfigAnnotation] != ""; got != annotated {
 			t.Errorf("pod %s is annotated: %v", name, got)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 // findEndpoints gives each cluster the endpoint that its control-plane-operator reports. The cluster that has an endpoint keeps it until it
-// reports another one: a report that is missing for a moment gives it to no other cluster. A new endpoint must be connected, belong to an account of the roles of the cluster, and to no other cluster.
+// reports another one: a report that is missing for a moment gives it to no other cluster. A new endpoint must be connected, belong to an account
+// of the roles of the cluster, and to no other cluster.
 func (r *Reconciler) findEndpoints(ctx context.Context, s *scope) error {
 	taken := map[string]bool{}
 	var open []*cluster

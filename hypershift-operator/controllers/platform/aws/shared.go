@@ -12,6 +12,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/endpointservice"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/nlb"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/sharedrouter"
@@ -79,24 +80,29 @@ type members struct {
 	platforms []*hyperv1.AWSPlatformSpec
 }
 
+// members reads the cache without copies, because each of them calls it: the result must not be changed. A principal alone reaches no cluster, so
+// that the namespaces are not compared with their owners.
 func (r *Reconciler) members(ctx context.Context, except *hyperv1.AWSEndpointService) (members, error) {
 	var all members
-	var list hyperv1.AWSEndpointServiceList
-	if err := r.Client.List(ctx, &list); err != nil {
+	var connected hyperv1.AWSEndpointServiceList
+	if err := r.Client.List(ctx, &connected, client.UnsafeDisableDeepCopy); err != nil {
 		return all, fmt.Errorf("listing AWSEndpointServices: %w", err)
 	}
-	for i := range list.Items {
-		es := &list.Items[i]
-		if !isShared(es) || es.UID == except.UID || !es.DeletionTimestamp.IsZero() {
-			continue
+	namespaces := map[string]bool{}
+	for i := range connected.Items {
+		if es := &connected.Items[i]; isShared(es) && es.UID != except.UID && es.DeletionTimestamp.IsZero() {
+			all.count++
+			namespaces[es.Namespace] = true
 		}
-		all.count++
-		owner, err := r.resolveOwner(ctx, es.Namespace)
-		if err != nil {
-			return all, err
-		}
-		if owner.known() && owner.hc.Spec.Platform.AWS != nil {
-			all.platforms = append(all.platforms, owner.hc.Spec.Platform.AWS)
+	}
+	var clusters hyperv1.HostedClusterList
+	if err := r.Client.List(ctx, &clusters, client.UnsafeDisableDeepCopy); err != nil {
+		return all, fmt.Errorf("listing HostedClusters: %w", err)
+	}
+	for i := range clusters.Items {
+		hc := &clusters.Items[i]
+		if namespaces[names.ControlPlaneNamespace(hc.Namespace, hc.Name)] && hc.Unreadable() == "" && hc.Spec.Platform.AWS != nil {
+			all.platforms = append(all.platforms, hc.Spec.Platform.AWS)
 		}
 	}
 	return all, nil

@@ -101,7 +101,13 @@ type legacy struct {
 	// measured elsewhere.
 	Private, Public []byte
 	// Sites are the OIDC documents in the bucket.
-	Sites []oidcdocs.Site
+	Sites []publishedSite
+}
+
+// publishedSite has the parts of an oidcdocs.Site that another process can read.
+type publishedSite struct {
+	Prefix, Owner string
+	Documents     map[string][]byte
 }
 
 func (l *legacy) generateKey() (private, public []byte, err error) { return l.Private, l.Public, nil }
@@ -116,7 +122,7 @@ func (l *legacy) operator(ctx context.Context, w *writes, resync time.Duration) 
 	aws := newCloud()
 	documents := oidcdocs.New(oidcdocs.NewClient(aws.mine.Config(region, observer)), bucket)
 	for _, site := range l.Sites {
-		if _, err := documents.Publish(ctx, site); err != nil {
+		if _, err := documents.Publish(ctx, oidcdocs.Site{Prefix: site.Prefix, Owner: site.Owner, Documents: site.Documents}); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -168,7 +174,7 @@ func fleetTask(ctx context.Context, t *taskRun) error {
 }
 
 // sites are the documents that the operator has published for the fleet.
-func sites(ctx context.Context, c client.Client, publicKey []byte) ([]oidcdocs.Site, error) {
+func sites(ctx context.Context, c client.Client, publicKey []byte) ([]publishedSite, error) {
 	jwks, err := webidentity.JWKS(publicKey)
 	if err != nil {
 		return nil, err
@@ -177,13 +183,13 @@ func sites(ctx context.Context, c client.Client, publicKey []byte) ([]oidcdocs.S
 	if err := c.List(ctx, &list); err != nil {
 		return nil, err
 	}
-	var all []oidcdocs.Site
+	var all []publishedSite
 	for _, hc := range list.Items {
 		discovery, err := webidentity.Discovery(hc.Spec.IssuerURL, publicKey)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, oidcdocs.Site{Prefix: hc.Spec.InfraID, Owner: string(hc.UID), Documents: map[string][]byte{
+		all = append(all, publishedSite{Prefix: hc.Spec.InfraID, Owner: string(hc.UID), Documents: map[string][]byte{
 			webidentity.DiscoveryPath: discovery, webidentity.JWKSPath: jwks,
 		}})
 	}

@@ -84,7 +84,15 @@ func (r *run) create(ctx context.Context, management client.Client) error {
 	if !strings.Contains(sample, public) {
 		return fmt.Errorf("the sample has no %q any more", public)
 	}
-	if err := r.Apply(ctx, customer.Variables, strings.Replace(sample, public, fmt.Sprintf(access, r.access), 1)); err != nil {
+	sample = strings.Replace(sample, public, fmt.Sprintf(access, r.access), 1)
+	if r.sharedRouter {
+		const kind = "kind: HostedCluster\nmetadata:\n"
+		if !strings.Contains(sample, kind) {
+			return fmt.Errorf("the sample has no %q any more", kind)
+		}
+		sample = strings.Replace(sample, kind, fmt.Sprintf("%s  annotations: {%s: \"true\"}\n", kind, hyperv1.SharedRouterAnnotation), 1)
+	}
+	if err := r.Apply(ctx, customer.Variables, sample); err != nil {
 		return err
 	}
 	r.report("created hosted cluster %s with Kubernetes %s", key, r.version)

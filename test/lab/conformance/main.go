@@ -38,6 +38,7 @@ type options struct {
 	processes      int
 	availability   hyperv1.AvailabilityPolicy
 	access         hyperv1.AWSEndpointAccessType
+	sharedRouter   bool
 	during         disturbance
 	beyond         bool
 	clusters       int // number of clusters whose objects are made
@@ -87,6 +88,7 @@ func parse(args []string) (o options, page bool, err error) {
 	flags.IntVar(&o.processes, "processes", processes(runtime.NumCPU()), "number of processes that run specs in parallel")
 	available := flags.Bool("highly-available", false, "use a highly available control plane")
 	private := flags.Bool("private", false, "use a cluster whose API server is reached through PrivateLink only")
+	flags.BoolVar(&o.sharedRouter, "shared-router", false, "use a cluster that is reached through the shared router of the installation")
 	during := flags.String("during", "", "what happens to the control plane while specs run: "+strings.Join(disturbanceNames(), ", "))
 	flags.BoolVar(&o.beyond, "beyond", false, "run end-to-end tests beyond the conformance tests; each failure needs an explanation in report/explain.go")
 	flags.IntVar(&o.clusters, "objects", 0, fmt.Sprintf("make the API objects of that many small clusters in the hosted cluster before the specs run, %d for each", objectsPerCluster()))
@@ -194,7 +196,9 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	running := cluster.MustNotBeUp(cluster.Options{}) != nil
-	r.Hosting, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: r.machines, New: !running}, OlderLater: true, Progress: r})
+	r.Hosting, err = hosting.Start(ctx, hosting.Options{
+		Lab: cluster.Options{Machines: r.machines, New: !running}, SharedRouter: r.sharedRouter, PublicNames: r.sharedRouter, OlderLater: true, Progress: r,
+	})
 	if err != nil {
 		return err
 	}
@@ -224,7 +228,7 @@ func (r *run) test(ctx context.Context, root string, p plan) error {
 	}
 	result := &report.Report{
 		Version: r.version, Commit: commit(ctx, root), Date: time.Now().UTC().Truncate(time.Second), Selection: r.selection.String(),
-		Workers: r.workers, Zones: r.zones, Availability: string(r.availability), Access: string(r.access), During: r.during.name,
+		Workers: r.workers, Zones: r.zones, Availability: string(r.availability), Access: string(r.access), SharedRouter: r.sharedRouter, During: r.during.name,
 		Beyond: r.beyond, LeftOut: p.leftOut, Objects: objects,
 	}
 	events := noEvents()

@@ -125,6 +125,9 @@ func (r *Report) problems(out *strings.Builder) {
 func (r *Report) cluster() string {
 	text := fmt.Sprintf("%s, %s, %s in %s", cmp.Or(r.Availability, "SingleReplica"), cmp.Or(r.Access, "PublicAndPrivate"),
 		count(r.Workers, "worker"), count(r.Zones, "zone"))
+	if r.SharedRouter {
+		text += ", shared router"
+	}
 	if r.Objects > 0 {
 		text += ", " + thousands(r.Objects) + " objects"
 	}
@@ -361,6 +364,7 @@ run. A spec with a leftover object cannot pass then ("already exists"). All spec
 
 ` + "```bash" + `
 bin/conformance -highly-available -private
+bin/conformance -shared-router               # users and nodes come through the shared router of the installation
 bin/conformance -version 1.35.4 -during upgrade     # to the newest version
 bin/conformance -highly-available -during rotation  # of all certificates, again and again
 bin/conformance -highly-available -during deaths    # API servers, members of etcd and routers, one after the other

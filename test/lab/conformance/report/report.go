@@ -28,6 +28,8 @@ type Report struct {
 	// Availability and Access are the availability policy of the control plane and its endpoint access.
 	Availability string `json:"availability,omitempty"`
 	Access       string `json:"access,omitempty"`
+	// SharedRouter is true if the cluster had no router of its own.
+	SharedRouter bool `json:"sharedRouter,omitempty"`
 	// During names the disturbance of the control plane, and Events are the completed events; empty: none.
 	During string   `json:"during,omitempty"`
 	Events []string `json:"events,omitempty"`

@@ -186,6 +186,13 @@ var (
 		ldflags: kubernetesVersion,
 		gib:     6,
 	}
+	// kwok pretends to be the kubelets of a large cluster in a benchmark.
+	kwok = &module{
+		dir:     "kwok",
+		require: "sigs.k8s.io/kwok",
+		ldflags: stripped,
+		gib:     2,
+	}
 	conformanceBefore = &module{
 		dir:     "conformance-1.35",
 		require: "k8s.io/kubernetes",
@@ -265,6 +272,7 @@ var (
 		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", minutes: 4},
 		{name: "karpenter", module: karpenter, pkg: "github.com/aws/karpenter-provider-aws/cmd/controller", minutes: 6},
 		{name: "cyclonus", module: cyclonus, pkg: "github.com/mattfenwick/cyclonus/cmd/cyclonus", minutes: 1},
+		{name: "kwok", module: kwok, pkg: "sigs.k8s.io/kwok/cmd/kwok", minutes: 2},
 		{name: "agnhost", module: agnhost, pkg: "k8s.io/kubernetes/test/images/agnhost", minutes: 2},
 		// A pattern without a slash matches none of these.
 		{name: "conformance/e2e.test", file: "e2e.test", module: conformance, pkg: "k8s.io/kubernetes/test/e2e", minutes: 7, test: true},

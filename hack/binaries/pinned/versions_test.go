@@ -31,14 +31,14 @@ var shared = []struct {
 		because: "most programs use the libraries of this repository",
 		dirs: []string{
 			"cloud-controller-manager", "cluster-api", "cluster-api-provider-aws", "containerd", "coredns", "cyclonus",
-			"flannel", "helm", "metrics-server",
+			"flannel", "helm", "kwok", "metrics-server",
 		},
 		like:   []string{rootModule, labModule},
 		except: kubernetesLibraries,
 	},
 	{
 		because: "these use the libraries of Kubernetes of this repository",
-		dirs:    []string{"containerd", "cyclonus", "flannel", "metrics-server"},
+		dirs:    []string{"containerd", "cyclonus", "flannel", "kwok", "metrics-server"},
 		like:    []string{rootModule, labModule},
 		modules: kubernetesLibraries,
 	},

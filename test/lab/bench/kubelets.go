@@ -46,6 +46,54 @@ func (b *labBench) lookAt(ctx context.Context, all []client.ObjectKey, watch tim
 	return nil
 }
 
+// rested are the pods of one control plane with workers at rest, by app: MiB, and percent of a core.
+type rested struct {
+	memory, cpu map[string]float64
+	pods        int
+}
+
+// appsWithWorkers are the apps of a control plane with workers.
+var appsWithWorkers = []string{names.KubeAPIServer, names.Etcd, names.KubeControllerManager, names.ClusterAPI, names.ControlPlaneOperator, names.Router}
+
+// rest measures the pods of a control plane with workers for a minute, after one in which what came before ends.
+func (b *labBench) rest(ctx context.Context, hc client.ObjectKey) (r rested, err error) {
+	var usages [2]podUsages
+	for i := range usages {
+		if err := pause(ctx, time.Minute); err != nil {
+			return r, err
+		}
+		if usages[i], err = b.usage(ctx); err != nil {
+			return r, err
+		}
+	}
+	r = rested{memory: map[string]float64{}, cpu: map[string]float64{}, pods: len(usages[1].in(controlPlane(hc), ""))}
+	counted := 0
+	for _, app := range appsWithWorkers {
+		before, after := usages[0].in(controlPlane(hc), app), usages[1].in(controlPlane(hc), app)
+		r.memory[app], r.cpu[app] = after.memory(), 100*(after.cpu()-before.cpu())/time.Minute.Seconds()
+		counted += len(after)
+	}
+	if counted != r.pods {
+		return r, fmt.Errorf("%s has %d pods, of which %d are expected", hc, r.pods, counted)
+	}
+	return r, nil
+}
+
+func (r rested) detail(format string, of map[string]float64) string {
+	var parts []string
+	for _, app := range appsWithWorkers {
+		parts = append(parts, fmt.Sprintf("%s "+format, app, of[app]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func sum(of map[string]float64) (total float64) {
+	for _, value := range of {
+		total += value
+	}
+	return total
+}
+
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -131,7 +179,7 @@ func (u podUsages) memory() (mib float64) {
 // byApp is the average of a resource per cluster, with its distribution over the apps.
 func byApp(all []client.ObjectKey, format string, of func(app string) float64) (sum float64, text string) {
 	var parts []string
-	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.KubeControllerManager, names.KubeScheduler, names.PodIdentityWebhook, names.ControlPlaneOperator, names.Router} {
+	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.KubeControllerManager, names.ControlPlaneOperator, names.Router} {
 		its := of(app) / float64(len(all))
 		sum += its
 		parts = append(parts, fmt.Sprintf("%s "+format, app, its))

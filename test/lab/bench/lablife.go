@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,6 +77,9 @@ func (l *labLives) add(one labLife) {
 	l.podsGone, l.gone = append(l.podsGone, one.podsGone), append(l.gone, one.gone)
 }
 
+// edit replaces a text of the sample.
+type edit struct{ before, after string }
+
 // prepared is a cluster that apply creates, in the account of a customer.
 type prepared struct {
 	key      client.ObjectKey
@@ -88,8 +92,8 @@ func (b *labBench) prepare(ctx context.Context, availability hyperv1.Availabilit
 	return b.prepareVersion(ctx, availability, b.Versions[0])
 }
 
-// prepareVersion does so for a version of Kubernetes.
-func (b *labBench) prepareVersion(ctx context.Context, availability hyperv1.AvailabilityPolicy, version string) (*prepared, error) {
+// prepareVersion does so for a version of Kubernetes. Each edit replaces a text of the sample.
+func (b *labBench) prepareVersion(ctx context.Context, availability hyperv1.AvailabilityPolicy, version string, edits ...edit) (*prepared, error) {
 	b.made++
 	name := fmt.Sprintf("bench-%d", b.made)
 	customer, err := b.NewCustomer(ctx, name, name+"-x7k2p", version)
@@ -99,6 +103,12 @@ func (b *labBench) prepareVersion(ctx context.Context, availability hyperv1.Avai
 	text, err := b.Sample(name, availability)
 	if err != nil {
 		return nil, err
+	}
+	for _, e := range edits {
+		if !strings.Contains(text, e.before) {
+			return nil, fmt.Errorf("the sample has no %q any more", e.before)
+		}
+		text = strings.Replace(text, e.before, e.after, 1)
 	}
 	apply := func() error { return b.Apply(ctx, customer.Variables, text) }
 	return &prepared{key: client.ObjectKey{Namespace: "clusters", Name: name}, customer: customer, apply: apply}, nil

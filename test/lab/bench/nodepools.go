@@ -53,6 +53,11 @@ func nodePools(ctx context.Context, l *labBench) ([]report.Row, error) {
 		}
 		rows = append(rows, nodePoolRow(image.name, lives))
 	}
+	withNode, err := l.withNode(ctx, hc, customer)
+	if err != nil {
+		return rows, err
+	}
+	rows = append(rows, withNodeRow([]rested{withNode}))
 	return rows, l.end(ctx, []client.ObjectKey{client.ObjectKeyFromObject(hc)}, &labLife{})
 }
 
@@ -61,7 +66,57 @@ func nodePoolRows() (rows []report.Row) {
 	for _, image := range kindsOfImages {
 		rows = append(rows, nodePoolRow(image.name, nil))
 	}
-	return rows
+	return append(rows, withNodeRow(nil))
+}
+
+// withNode measures the pods of the control plane while the cluster has one node.
+func (b *labBench) withNode(ctx context.Context, hc *hyperv1.HostedCluster, customer *accounts.Customer) (r rested, err error) {
+	hosted, err := b.hosted(ctx, hc)
+	if err != nil {
+		return r, err
+	}
+	pool := newPool(hc, customer, hc.Name+"-rest")
+	pool.Spec.Platform.AWS.AMI = awsemulator.ImageAMD64WithKubelet
+	if err := b.management.Create(ctx, pool); err != nil {
+		return r, err
+	}
+	if err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return hasReadyNode(ctx, hosted, pool.Name), nil }); err != nil {
+		return r, fmt.Errorf("the node is not ready: %w", err)
+	}
+	return b.rest(ctx, client.ObjectKeyFromObject(hc))
+}
+
+func withNodeRow(all []rested) report.Row {
+	latest := last(all)
+	row := report.Row{
+		What: "hosted control plane with a node, at rest",
+		Note: "one replica of everything; memory is anonymous; one idle minute",
+		Figures: []report.Figure{
+			report.Within("pods", 5, "", values(all, func(r rested) float64 { return float64(r.pods) })...).Earlier("9").
+				WhatWasTried("the controllers of the hosted cluster share a pod, and Cluster API and its provider another one (decision 0097). The operator is alone, for its permissions."),
+			report.Within("memory", 300, "MiB", values(all, func(r rested) float64 { return sum(r.memory) })...).Earlier("377 MiB"),
+			report.Info("CPU", "% of a core", values(all, func(r rested) float64 { return sum(r.cpu) })...),
+		},
+	}
+	if len(all) > 0 {
+		row.Figures[1] = row.Figures[1].WithDetail("%s", latest.detail("%.0f", latest.memory))
+		row.Figures[2] = row.Figures[2].WithDetail("%s", latest.detail("%.2f", latest.cpu))
+	}
+	return row
+}
+
+// hasReadyNode reports whether a pool of one machine has a node that is Ready.
+func hasReadyNode(ctx context.Context, hosted client.Client, pool string) bool {
+	nodes := &corev1.NodeList{}
+	if err := hosted.List(ctx, nodes, client.MatchingLabels{"pool": pool}); err != nil || len(nodes.Items) != 1 {
+		return false
+	}
+	for _, c := range nodes.Items[0].Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
 }
 
 func nodePoolRow(image string, lives []poolLife) report.Row {
@@ -91,18 +146,7 @@ func (b *labBench) livePool(ctx context.Context, hc *hyperv1.HostedCluster, pool
 		return life, err
 	}
 	ofPool := client.MatchingLabels{"pool": pool.Name}
-	if err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) {
-		nodes := &corev1.NodeList{}
-		if err := hosted.List(ctx, nodes, ofPool); err != nil || len(nodes.Items) != 1 {
-			return false, nil
-		}
-		for _, c := range nodes.Items[0].Status.Conditions {
-			if c.Type == corev1.NodeReady {
-				return c.Status == corev1.ConditionTrue, nil
-			}
-		}
-		return false, nil
-	}); err != nil {
+	if err := untilSeen(ctx, 5*time.Minute, func(ctx context.Context) (bool, error) { return hasReadyNode(ctx, hosted, pool.Name), nil }); err != nil {
 		return life, fmt.Errorf("the node is not ready: %w", err)
 	}
 	life.ready = time.Since(began).Seconds()
@@ -145,8 +189,8 @@ func (b *labBench) livePool(ctx context.Context, hc *hyperv1.HostedCluster, pool
 }
 
 // single creates a cluster with one replica of everything and with nodes that join through PrivateLink, and waits until it is complete.
-func (b *labBench) single(ctx context.Context) (*hyperv1.HostedCluster, *accounts.Customer, error) {
-	prepared, err := b.prepare(ctx, hyperv1.SingleReplica)
+func (b *labBench) single(ctx context.Context, edits ...edit) (*hyperv1.HostedCluster, *accounts.Customer, error) {
+	prepared, err := b.prepareVersion(ctx, hyperv1.SingleReplica, b.Versions[0], edits...)
 	if err != nil {
 		return nil, nil, err
 	}

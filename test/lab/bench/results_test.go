@@ -57,7 +57,7 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 		"etcd and kube-apiserver as processes": bareProcessesRows([]float64{1}),
 		"hosted control planes, one at rest":   {atOnceRow(1, []labLife{{}})},
 		"hosted control planes, many at once":  {atOnceRow(5, []labLife{{}}), atOnceRow(10, []labLife{{}})},
-		"node pools":                           {nodePoolRow(kindsOfImages[0].name, []poolLife{{}}), nodePoolRow(kindsOfImages[1].name, []poolLife{{}}), nodePoolRow(kindsOfImages[2].name, []poolLife{{}})},
+		"node pools":                           {nodePoolRow(kindsOfImages[0].name, []poolLife{{}}), nodePoolRow(kindsOfImages[1].name, []poolLife{{}}), nodePoolRow(kindsOfImages[2].name, []poolLife{{}}), withNodeRow([]rested{{}})},
 	}
 	events := map[string]fired{}
 	for _, event := range fireEvents {
@@ -74,6 +74,7 @@ func TestMeasurementsBelongToGoals(t *testing.T) {
 	measured["day two"] = dayTwoRows(&dayTwoResult{backup: one, operatorBefore: one, operatorPeak: one, restore: one, restoreGap: one, move: one, moveGap: one})
 	measured["API under load"] = apiUnderLoadRows([]apiLatency{sampleLatency()})
 	measured["under fire"] = fireRows(events)
+	measured["large cluster"] = largeClusterRows([]largeResult{{apiLatency: sampleLatency()}})
 	results := &report.Results{}
 	measured["cold demo"] = coldDemoRows(demoTimes{available: []float64{17}, ended: []float64{36}})
 	measured["soak"] = soakRows([]soakResult{sampleSoak()})

@@ -27,7 +27,8 @@ import (
 //	guest          an administrator of the hosted cluster                                 attacks_guest_test.go
 //	node           root on one worker                                                     attacks_guest_test.go
 //
-// Attacks that need more than one hosted cluster or a race are tested elsewhere: encryption keys in TestKeys, the restore
+// Attacks that need more than one hosted cluster or a race are tested elsewhere: encryption keys in TestKeys, the endpoint of another
+// cluster in TestSharedRouter, many connections in control-plane-operator/routerreload, the restore
 // of etcd in control-plane-operator/etcd, AWS endpoints that do not respond in internal/awsx.
 func TestAttacks(t *testing.T) {
 	begin(t)

@@ -56,6 +56,7 @@ func TestSharedRouter(t *testing.T) {
 	runAll(t, moves.kubeconfig, onNodes(on.Images["busybox"]))
 	moves.reachesOnlyItself(stays)
 	stays.reachesOnlyItself(moves)
+	moves.takesOver(stays)
 	moves.moveRouter("false", names.PrivateRouter)
 
 	// The last cluster takes the endpoint service along.
@@ -74,6 +75,41 @@ func TestSharedRouter(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// takesOver attempts, with the permissions of the cluster's control-plane-operator, to change the shared router and to get the connections
+// of another cluster: it reports the endpoint of the other as its own.
+func (h *hosted) takesOver(other *hosted) {
+	h.t.Helper()
+	as := "--as=" + h.asAccount(names.ControlPlaneOperator)
+	for _, what := range [][]string{{"get", "configmaps"}, {"patch", "configmaps"}, {"patch", "services"}, {"patch", "deployments.apps"}, {"create", "pods"}, {"create", "pods/exec"}} {
+		out, err := on.Kubectl(h.t.Context(), on.Kubeconfig, "", "auth", "can-i", what[0], what[1], "-n", hosting.Namespace, as)
+		if err == nil || !strings.HasPrefix(strings.TrimSpace(out), "no") {
+			h.t.Errorf("a control-plane-operator may %v in the namespace of the shared router: %s", what, strings.TrimSpace(out))
+		}
+	}
+	link := func(h *hosted) *hyperv1.AWSEndpointService {
+		es := &hyperv1.AWSEndpointService{}
+		h.must(h.management.Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace(), Name: sharedrouter.EndpointService}, es))
+		return es
+	}
+	mine, stolen := link(h).Status.EndpointID, link(other).Status.EndpointID
+	report := func(endpoint string) {
+		out, err := on.Kubectl(h.t.Context(), on.Kubeconfig, "", "patch", "awsendpointservice", sharedrouter.EndpointService, "-n", h.namespace(), "--subresource=status",
+			"--type=merge", "-p", fmt.Sprintf(`{"status":{"endpointID":%q}}`, endpoint), as)
+		if err != nil {
+			h.t.Fatalf("%s: %v", out, err)
+		}
+	}
+	report(stolen)
+	h.never("the endpoint of "+other.hc.Name+" leads to another cluster", func() bool {
+		table := &corev1.ConfigMap{}
+		h.must(h.management.Get(h.t.Context(), client.ObjectKey{Namespace: hosting.Namespace, Name: sharedrouter.Public}, table))
+		return sharedrouter.Owners(table.Data)[stolen] != other.namespace()
+	})
+	report(mine)
+	h.available()
+	other.waitForCondition(hyperv1.DataPlaneConnectionAvailable, "True")
 }
 
 // routedBy returns an error unless the cluster has exactly the router that an AWSEndpointService names: its own, or the shared one.

@@ -33,12 +33,11 @@ func templates(t *testing.T) map[string]corev1.PodTemplateSpec {
 	}
 	env.HCP.Annotations[hyperv1.MemoryLimitFactorAnnotation] = "64"
 	out := map[string]corev1.PodTemplateSpec{}
-	for _, c := range components.ControlPlane {
-		objs, err := component.Render(c, env)
-		if err != nil {
-			t.Fatal(err)
+	for _, c := range component.RenderAll(env, components.ControlPlane...) {
+		if c.Err != nil {
+			t.Fatal(c.Err)
 		}
-		for _, obj := range objs {
+		for _, obj := range c.Objects {
 			if template := templateOf(obj); template != nil {
 				out[c.Name] = *template
 			}

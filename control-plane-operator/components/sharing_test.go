@@ -20,7 +20,7 @@ import (
 var certificates = []string{
 	names.APIServerCertificate, names.APIServerPrivateCertificate, names.AggregatorClientCertificate, names.KubeletClientCertificate,
 	names.KonnectivityCertificate, names.EtcdServerCertificate, names.EtcdPeerCertificate, names.EtcdClientCertificate,
-	names.ControllerManagerCertificate, names.ControllerManagerKubeconfig, names.SchedulerCertificate, names.SchedulerKubeconfig,
+	names.ControllerManagerCertificate, names.ControllerManagerKubeconfig, names.SchedulerCertificate, names.SchedulerKubeconfig, names.ServiceAccountSigningKey,
 }
 
 // withCertificates returns a cluster with these certificates in own Secrets or, as far as possible, in shared ones.

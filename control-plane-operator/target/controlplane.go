@@ -33,8 +33,6 @@ type ControlPlane struct {
 	OperatorImage string
 	// API and Konnectivity are the addresses for nodes and users of the hosted cluster, empty while they are not known.
 	API, Konnectivity Host
-	// Workers is true when the cluster has or has had nodes.
-	Workers bool
 	// ExpectsNodes is true when the cluster has or has had nodes, has node pools, or makes nodes on demand.
 	ExpectsNodes bool
 	// Available names the available components.

@@ -72,15 +72,20 @@ func defaultBudget(app string, budget *policyv1.PodDisruptionBudget) {
 	budget.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
 }
 
+// Finish sets the requests that the user has chosen, and the hash of the contents that the component mounts.
+func (p *ControlPlane) Finish(c component.Traits, w *component.Workload, objs []client.Object) {
+	component.OverrideRequests(w.GetName(), w.Pod(), p.HCP.Annotations)
+	w.Template.Annotations = with(w.Template.Annotations, contentsAnnotation, p.contents(c, objs, w.Pod()))
+}
+
 // Complete sets the fields that all workloads have.
-func (p *ControlPlane) Complete(c component.Traits, w *component.Workload, objs []client.Object) error {
+func (p *ControlPlane) Complete(c component.Traits, w *component.Workload) error {
 	w.SetAnnotations(with(w.GetAnnotations(), component.ReleaseAnnotation, p.Release.Version))
 	p.label(w)
 	p.place(c, w)
 	component.Restrict(w.Pod())
 	runAsNobody(w.Pod())
 	mountTmp(w.Pod())
-	component.OverrideRequests(w.GetName(), w.Pod(), p.HCP.Annotations)
 	component.Bound(w.Pod(), memoryFactor(p.HCP))
 	if d, ok := w.Object.(*appsv1.Deployment); ok {
 		defaultStrategy(d)
@@ -90,7 +95,6 @@ func (p *ControlPlane) Complete(c component.Traits, w *component.Workload, objs 
 	pod.EnableServiceLinks = ptr.To(false)
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.PullSecret}}
 	pod.AutomountServiceAccountToken = ptr.To(ptr.Deref(pod.AutomountServiceAccountToken, false))
-	w.Template.Annotations = with(w.Template.Annotations, contentsAnnotation, p.contents(c, objs, pod))
 	p.mountShared(pod)
 	if p.HCP.Sleeps() && w.Replicas != nil {
 		p.stop(c, w)

@@ -100,8 +100,11 @@ func (t *HostedCluster) HighlyAvailable() bool {
 	return t.HCP.Spec.InfrastructureAvailabilityPolicy == hyperv1.HighlyAvailable
 }
 
+// Finish does nothing: what a component needs is in its asset.
+func (*HostedCluster) Finish(component.Traits, *component.Workload, []client.Object) {}
+
 // Complete lets the pods pull the images of the release. They start without the Secret if it does not exist. Everything else is in the assets: pods on nodes have little in common.
-func (*HostedCluster) Complete(_ component.Traits, w *component.Workload, _ []client.Object) error {
+func (*HostedCluster) Complete(_ component.Traits, w *component.Workload) error {
 	w.Pod().ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.HostedPullSecret}}
 	return nil
 }

@@ -30,8 +30,11 @@ type Target interface {
 	Kinds() []client.ObjectList
 	// Prepare sets the fields of an object that adapters may rely on, and reports whether the cluster needs the object at all.
 	Prepare(c Traits, obj client.Object) (wanted bool)
-	// Complete sets the fields that all workloads have, after the adapters of all objects.
-	Complete(c Traits, w *Workload, objs []client.Object) error
+	// Finish sets the fields that belong to the component itself, after the adapters of all its objects, and before its containers
+	// join the pods of another component.
+	Finish(c Traits, w *Workload, objs []client.Object)
+	// Complete sets the fields that all workloads have, when all containers of the pods are there.
+	Complete(c Traits, w *Workload) error
 }
 
 // Traits are the properties of a Component that a Target uses.
@@ -52,6 +55,9 @@ type Component[T Target] struct {
 	// After names the components that precede this one during a rollout: they must be available and have completed the
 	// rollout of the version.
 	After []string
+	// In names the component whose pods run the containers of this one; empty for pods of its own. Then its workload is only the
+	// source of containers and volumes.
+	In string
 	// Wanted reports whether the cluster has this component. Nil means every cluster.
 	Wanted func(T) bool
 	// Adapters set the cluster-specific fields, in order.
@@ -110,18 +116,38 @@ func Container(pod *corev1.PodSpec, name string) *corev1.Container {
 	panic("no container " + name + " in the asset")
 }
 
-// Render returns the objects of the component in the order of their files. The workload is the last one, so that the objects
-// it mounts exist before it.
+// Render returns the objects of the component, with pods of its own, in the order of their files. The workload is the last one, so
+// that the objects it mounts exist before it.
 func Render[T Target](c Component[T], t T) ([]client.Object, error) {
+	objs, w, err := c.assemble(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.complete(t, w); err != nil {
+		return nil, err
+	}
+	return objs, nil
+}
+
+// assemble returns the objects of the component, and the last one again as its workload.
+func (c Component[T]) assemble(t T) ([]client.Object, *Workload, error) {
+	objs, w, err := c.build(t)
+	if err != nil {
+		return nil, nil, fmt.Errorf("component %s: %w", c.Name, err)
+	}
+	return objs, w, nil
+}
+
+func (c Component[T]) build(t T) ([]client.Object, *Workload, error) {
 	files, err := c.files()
 	if err != nil {
-		return nil, fmt.Errorf("component %s: %w", c.Name, err)
+		return nil, nil, err
 	}
 	var objs []client.Object
 	for _, file := range files {
 		obj, err := c.render(file, t)
 		if err != nil {
-			return nil, fmt.Errorf("component %s, %s: %w", c.Name, path.Base(file), err)
+			return nil, nil, fmt.Errorf("%s: %w", path.Base(file), err)
 		}
 		if obj != nil {
 			objs = append(objs, obj)
@@ -129,15 +155,20 @@ func Render[T Target](c Component[T], t T) ([]client.Object, error) {
 	}
 	w, err := workloadIn(objs)
 	if err != nil {
-		return nil, fmt.Errorf("component %s: %w", c.Name, err)
+		return nil, nil, err
 	}
 	if err := resolveImages(t, w.Pod()); err != nil {
-		return nil, fmt.Errorf("component %s: %w", c.Name, err)
+		return nil, nil, err
 	}
-	if err := t.Complete(c.traits(), w, objs); err != nil {
-		return nil, fmt.Errorf("component %s: %w", c.Name, err)
+	t.Finish(c.traits(), w, objs)
+	return objs, w, nil
+}
+
+func (c Component[T]) complete(t T, w *Workload) error {
+	if err := t.Complete(c.traits(), w); err != nil {
+		return fmt.Errorf("component %s: %w", c.Name, err)
 	}
-	return objs, nil
+	return nil
 }
 
 // files returns the paths of the assets, with the workload as the last one.

@@ -66,15 +66,19 @@ func NewRunner(opts Options) *Runner {
 // A part is a component during one reconcile.
 type part struct {
 	Rendered
+	// host is the part whose pods run this one; nil for pods of its own.
+	host *part
 	// readErr is the error of reading the status.
 	readErr error
 	observation
 	status *hyperv1.ControlPlaneComponent
 	// waits is why the component is not changed; empty if it is.
 	waits string
-	// state and failed are the result.
-	state  State
+	// changed is true if its workload has just been changed.
+	changed bool
+	// failed is why it was not applied or not reported, and state is the result.
 	failed error
+	state  State
 }
 
 // Ensure applies the components, in parallel. A component that others depend on delays their changes, but not their creation:
@@ -87,6 +91,7 @@ func (r *Runner) Ensure(ctx context.Context, plane ControlPlane, held bool) ([]S
 	for i, c := range plane.Components {
 		parts[i] = &part{Rendered: c}
 	}
+	hosts, guests := divide(parts)
 	each(parts, func(p *part) { p.readErr = r.read(ctx, plane, p) })
 	if !held {
 		if err := r.removeUnwanted(ctx, plane, parts); err != nil {
@@ -96,12 +101,27 @@ func (r *Runner) Ensure(ctx context.Context, plane ControlPlane, held bool) ([]S
 	for _, p := range parts {
 		p.waits = p.waitsFor(plane.Version, held, parts)
 	}
-	each(parts, func(p *part) { p.state, p.failed = r.ensure(ctx, plane, p) })
+	for _, some := range [][]*part{guests, hosts} { // pods do not start before the objects that they mount exist
+		each(some, func(p *part) { p.failed = r.applyObjects(ctx, plane, p) })
+	}
+	each(parts, func(p *part) { p.state, p.failed = r.report(ctx, plane, p) })
 	states, errs := make([]State, len(parts)), make([]error, len(parts))
 	for i, p := range parts {
 		states[i], errs[i] = p.state, p.failed
 	}
 	return states, errors.Join(errs...)
+}
+
+// divide returns the parts with pods of their own, and those that run in the pods of these.
+func divide(parts []*part) (hosts, guests []*part) {
+	for _, p := range parts {
+		if i := slices.IndexFunc(parts, func(h *part) bool { return h.Name == p.Host }); i >= 0 {
+			p.host, guests = parts[i], append(guests, p)
+		} else {
+			hosts = append(hosts, p)
+		}
+	}
+	return hosts, guests
 }
 
 // each calls do for all parts in parallel.
@@ -117,6 +137,11 @@ func each(parts []*part, do func(*part)) {
 func (r *Runner) read(ctx context.Context, plane ControlPlane, p *part) (err error) {
 	if p.observation, err = r.observe(ctx, plane.HCP.Namespace, p.Rendered); err != nil {
 		return err
+	}
+	if p.live != nil && p.Containers != nil {
+		if err = r.observeContainers(ctx, p); err != nil {
+			return err
+		}
 	}
 	p.status, err = r.statusOf(ctx, plane.HCP.Namespace, p.Name)
 	return err
@@ -186,6 +211,9 @@ func (p *part) waitsFor(version string, held bool, parts []*part) string {
 
 // stops reports whether the component is to have no pods, because the control plane sleeps.
 func (p *part) stops() bool {
+	if p.host != nil {
+		return p.host.stops()
+	}
 	return len(p.Objects) > 0 && hasNoPods(AsWorkload(p.Objects[len(p.Objects)-1]))
 }
 
@@ -205,24 +233,27 @@ func (p *part) isWorkload(obj client.Object) bool {
 	return p.Workload != nil && reflect.TypeOf(obj) == reflect.TypeOf(p.Workload) && obj.GetName() == p.Workload.GetName()
 }
 
-// ensure applies one component unless it waits for another, and reports its status.
-func (r *Runner) ensure(ctx context.Context, plane ControlPlane, p *part) (State, error) {
+// applyObjects applies one component unless it waits for another.
+func (r *Runner) applyObjects(ctx context.Context, plane ControlPlane, p *part) error {
+	if err := errors.Join(p.readErr, p.Err); err != nil || p.waits != "" {
+		return p.Err
+	}
+	written, _, err := r.apply.ApplyEach(ctx, r.setOf(plane.HCP, p.Name), p.Objects...)
+	p.changed = slices.ContainsFunc(written, p.isWorkload)
+	return err
+}
+
+// report reports the status of a component after all were applied.
+func (r *Runner) report(ctx context.Context, plane ControlPlane, p *part) (State, error) {
 	if p.readErr != nil {
 		return State{Name: p.Name}, fmt.Errorf("component %s: %w", p.Name, p.readErr)
 	}
-	failed := p.Err
-	changed := false
-	if failed == nil && p.waits == "" {
-		var written []client.Object
-		written, _, failed = r.apply.ApplyEach(ctx, r.setOf(plane.HCP, p.Name), p.Objects...)
-		changed = slices.ContainsFunc(written, p.isWorkload)
-	}
-	state, err := r.evaluateState(ctx, plane, p, changed, failed)
+	state, err := r.evaluateState(ctx, plane, p)
 	state.Unreported = p.status != nil && r.starting(p.status, state)
-	if err == nil && !reconcile.IsTransientAPIError(failed) {
+	if err == nil && !reconcile.IsTransientAPIError(p.failed) {
 		err = r.writeStatus(ctx, plane, p, state)
 	}
-	if err = errors.Join(failed, err); err != nil {
+	if err = errors.Join(p.failed, err); err != nil {
 		return state, fmt.Errorf("component %s: %w", p.Name, err)
 	}
 	return state, nil

@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +63,47 @@ func evaluate(obj client.Object) observation {
 		o.complete = !o.replacing && s.ReadyReplicas >= wanted
 	}
 	return o
+}
+
+// observeContainers replaces the readiness of pods by that of the component's own containers: those of others in the same pods may fail.
+func (r *Runner) observeContainers(ctx context.Context, p *part) error {
+	pods, err := r.podsOf(ctx, p.live)
+	if err != nil {
+		return err
+	}
+	n := int32(0)
+	for i := range pods {
+		if pods[i].DeletionTimestamp.IsZero() && p.readyIn(&pods[i]) {
+			n++
+		}
+	}
+	p.available = n > 0
+	p.complete = !p.replacing && n >= ptr.Deref(*p.live.Replicas, 1) && p.isIn(containersOf(p.live.Pod()))
+	return nil
+}
+
+// readyIn reports whether all containers of the component are in the pod, and ready. When all containers of the pod are ready, the pod may
+// nevertheless be lost with its node.
+func (p *part) readyIn(pod *corev1.Pod) bool {
+	if !p.isIn(containersOf(&pod.Spec)) {
+		return false
+	}
+	var some []string
+	all := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	for _, s := range all {
+		if s.Ready {
+			some = append(some, s.Name)
+		}
+	}
+	if len(some) == len(all) {
+		return ready(pod)
+	}
+	return p.isIn(some)
+}
+
+// isIn reports whether these are all containers of the component, or more.
+func (p *part) isIn(containers []string) bool {
+	return !slices.ContainsFunc(p.Containers, func(own string) bool { return !slices.Contains(containers, own) })
 }
 
 func refusal(conds []appsv1.DeploymentCondition) string {

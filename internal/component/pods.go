@@ -19,37 +19,57 @@ import (
 // slow is the age of an object that is not ready after which its Events are read. Most objects are ready earlier.
 const slow = 10 * time.Second
 
-// problem returns why a workload does not have all its pods ready.
-func (r *Runner) problem(ctx context.Context, explain func(words string) (reason, message string), o observation) (problem, error) {
-	if o.refused != "" {
-		return problem{hyperv1.PodsRefusedReason, shortened(o.refused)}, nil
+// problem returns why a component does not have all its pods ready.
+func (r *Runner) problem(ctx context.Context, p *part) (problem, error) {
+	if p.refused != "" {
+		return problem{hyperv1.PodsRefusedReason, shortened(p.refused)}, nil
 	}
-	pods := &corev1.PodList{}
-	selector := client.MatchingLabels((*o.live.Selector).MatchLabels)
-	if err := r.Client.List(ctx, pods, client.InNamespace(o.live.GetNamespace()), selector); err != nil {
-		return problem{}, fmt.Errorf("listing the pods of %s: %w", o.live.GetName(), err)
+	pods, err := r.podsOf(ctx, p.live)
+	if err != nil {
+		return problem{}, err
 	}
 	var all []problem
-	for i := range pods.Items {
-		pod := &pods.Items[i]
+	for i := range pods {
+		pod := &pods[i]
 		if !pod.DeletionTimestamp.IsZero() || ready(pod) {
 			continue
 		}
-		t, err := r.podProblem(ctx, pod)
+		t, err := r.podProblem(ctx, of(p.Containers, pod))
 		if err != nil {
 			return problem{}, err
 		}
 		if t.reason != "" {
-			all = append(all, o.of(pod, explained(explain, t)))
+			all = append(all, p.of(pod, explained(p.Explain, t)))
 		}
 	}
 	if len(all) > 0 {
 		return slices.MinFunc(all, func(a, b problem) int { return strings.Compare(a.message, b.message) }), nil
 	}
-	if len(pods.Items) == 0 && r.old(o.live) {
-		return r.latestWarning(ctx, o.live.Object, hyperv1.PodsRefusedReason, "pods cannot be made")
+	if len(pods) == 0 && r.old(p.live) {
+		return r.latestWarning(ctx, p.live.Object, hyperv1.PodsRefusedReason, "pods cannot be made")
 	}
 	return problem{}, nil
+}
+
+// podsOf returns the pods of a workload.
+func (r *Runner) podsOf(ctx context.Context, w *Workload) ([]corev1.Pod, error) {
+	pods := &corev1.PodList{}
+	if err := r.Client.List(ctx, pods, client.InNamespace(w.GetNamespace()), client.MatchingLabels((*w.Selector).MatchLabels)); err != nil {
+		return nil, fmt.Errorf("listing the pods of %s: %w", w.GetName(), err)
+	}
+	return pods.Items, nil
+}
+
+// of returns the pod with the statuses of these containers only, or the pod itself without names.
+func of(containers []string, pod *corev1.Pod) *corev1.Pod {
+	if containers == nil {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	foreign := func(s corev1.ContainerStatus) bool { return !slices.Contains(containers, s.Name) }
+	pod.Status.InitContainerStatuses = slices.DeleteFunc(pod.Status.InitContainerStatuses, foreign)
+	pod.Status.ContainerStatuses = slices.DeleteFunc(pod.Status.ContainerStatuses, foreign)
+	return pod
 }
 
 // explained replaces the termination message of a program, if the component explains it.

@@ -110,7 +110,7 @@ func TestProblemIsReadFromEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runner(interceptor.Funcs{}, append(tc.others, tc.pod)...)
-			got, err := r.problem(t.Context(), nil, evaluate(statefulSet()))
+			got, err := r.problem(t.Context(), &part{observation: evaluate(statefulSet())})
 			if err != nil || got.reason != tc.reason || got.message != tc.message {
 				t.Errorf("got %q: %q, %v", got.reason, got.message, err)
 			}
@@ -130,7 +130,7 @@ func TestAComponentExplainsItsTerminationMessage(t *testing.T) {
 		"out of luck":                    {hyperv1.ContainerCrashedReason, "etcd-0: container etcd ends with exit code 1: out of luck"},
 	} {
 		pod := member(corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", State: corev1.ContainerState{Terminated: ending(1, "Error", words)}}}})
-		if got, err := runner(interceptor.Funcs{}, pod).problem(t.Context(), explain, evaluate(statefulSet())); err != nil || got != want {
+		if got, err := runner(interceptor.Funcs{}, pod).problem(t.Context(), &part{Rendered: Rendered{Explain: explain}, observation: evaluate(statefulSet())}); err != nil || got != want {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
@@ -145,13 +145,13 @@ func statefulSet() *appsv1.StatefulSet {
 func TestPodsThatCannotBeCreatedAreReported(t *testing.T) {
 	set := statefulSet()
 	r := runner(interceptor.Funcs{}, event(set, "Warning", "FailedCreate", "exceeded quota: pods"))
-	if got, err := r.problem(t.Context(), nil, evaluate(set)); err != nil || got != (problem{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
+	if got, err := r.problem(t.Context(), &part{observation: evaluate(set)}); err != nil || got != (problem{hyperv1.PodsRefusedReason, "pods cannot be made: exceeded quota: pods"}) {
 		t.Errorf("of a StatefulSet: %+v, %v", got, err)
 	}
 	d := &appsv1.Deployment{ObjectMeta: object("server"), Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: pods"},
 	}}}
-	if got, err := r.problem(t.Context(), nil, evaluate(d)); err != nil || got != (problem{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
+	if got, err := r.problem(t.Context(), &part{observation: evaluate(d)}); err != nil || got != (problem{hyperv1.PodsRefusedReason, "exceeded quota: pods"}) {
 		t.Errorf("of a Deployment: %+v, %v", got, err)
 	}
 }

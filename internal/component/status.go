@@ -37,7 +37,8 @@ type State struct {
 const Asleep = "the control plane sleeps"
 
 // evaluateState computes the State of a component after it was applied.
-func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part, changed bool, failed error) (State, error) {
+func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part) (State, error) {
+	failed, changed := p.failed, p.changed || p.host != nil && p.host.changed
 	s := State{Name: p.Name, Available: p.available}
 	if p.status != nil {
 		s.Version = p.status.Status.Version
@@ -56,7 +57,7 @@ func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part,
 	var cause problem
 	var err error
 	if p.live != nil && !p.complete {
-		cause, err = r.problem(ctx, p.Explain, p.observation)
+		cause, err = r.problem(ctx, p)
 	}
 	s.Degraded = cause.reason != "" || failed != nil
 	switch {
@@ -120,7 +121,7 @@ func (r *Runner) writeStatus(ctx context.Context, plane ControlPlane, p *part, s
 	status.ObservedGeneration = plane.HCP.Generation
 	status.Version = s.Version
 	if p.Err == nil {
-		status.Resources = r.resources(p.Objects)
+		status.Resources = r.resources(p)
 	}
 	for _, c := range s.conditions() {
 		c.ObservedGeneration = plane.HCP.Generation
@@ -141,7 +142,12 @@ func (s State) conditions() []metav1.Condition {
 	return []metav1.Condition{available, rolledOut}
 }
 
-func (r *Runner) resources(objs []client.Object) []hyperv1.ComponentResource {
+// resources lists the objects of the component, and the workload with its pods.
+func (r *Runner) resources(p *part) []hyperv1.ComponentResource {
+	objs := p.Objects
+	if p.host != nil {
+		objs = append(slices.Clone(objs), p.Workload)
+	}
 	var out []hyperv1.ComponentResource
 	for _, obj := range objs {
 		if gvk, err := apiutil.GVKForObject(obj, r.Scheme); err == nil { // otherwise it could not have been applied

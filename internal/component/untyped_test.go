@@ -16,10 +16,11 @@ type kindsTarget struct {
 	kinds []client.ObjectList
 }
 
-func (t kindsTarget) Kinds() []client.ObjectList                      { return t.kinds }
-func (kindsTarget) Image(string) string                               { return "registry/image" }
-func (kindsTarget) Prepare(Traits, client.Object) bool                { return true }
-func (kindsTarget) Complete(Traits, *Workload, []client.Object) error { return nil }
+func (t kindsTarget) Kinds() []client.ObjectList              { return t.kinds }
+func (kindsTarget) Image(string) string                       { return "registry/image" }
+func (kindsTarget) Prepare(Traits, client.Object) bool        { return true }
+func (kindsTarget) Finish(Traits, *Workload, []client.Object) {}
+func (kindsTarget) Complete(Traits, *Workload) error          { return nil }
 
 func listOf(group, kind string) client.ObjectList {
 	list := &unstructured.UnstructuredList{}

@@ -48,7 +48,7 @@ func TestDeletionAtEveryStage(t *testing.T) {
 		{"when the workers have a security group", func(c *cluster) error { _, err := c.workerSecurityGroup(); return err }},
 		{"when Cluster API is to run", has[*appsv1.Deployment](names.ClusterAPI)},
 		{"when Cluster API and its provider are available", func(c *cluster) error {
-			return errors.Join(c.deployed(names.ClusterAPI), c.deployed(names.CAPIProvider))
+			return c.deployed(names.ClusterAPI)
 		}},
 		{"when machines are asked for", has[*clusterv1.MachineDeployment]("a")},
 	} {

@@ -45,7 +45,7 @@ const image = "hypershift.test/hypershift:test"
 
 // followed are the Deployments of the hypershift-operator that operators runs or reports as available. Cluster API and its
 // AWS provider do not run here: scenarios with machines are in test/lab/e2e.
-var followed = []string{names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider}
+var followed = []string{names.ControlPlaneOperator, names.ClusterAPI}
 
 // operators runs the hypershift-operator, and a control-plane-operator for each of its Deployments, in this process.
 type operators struct {

@@ -53,8 +53,7 @@ func ServiceAccounts(root string) ([]Holder, error) {
 	return read(root, "rbac", rules, map[string][]string{
 		hypershiftOperator:         {"hypershift-operator/cluster_role.yaml"},
 		names.ControlPlaneOperator: {"control-plane-operator/cluster_role.yaml"},
-		names.ClusterAPI:           {"cluster-api/cluster_role.yaml", "hypershift-operator/cluster_api_role.yaml"},
-		names.CAPIProvider:         {"cluster-api-provider-aws/cluster_role.yaml", "hypershift-operator/cluster_api_role.yaml"},
+		names.ClusterAPI:           {"cluster-api/cluster_role.yaml", "cluster-api-provider-aws/cluster_role.yaml", "hypershift-operator/cluster_api_role.yaml"},
 		names.ClusterAutoscaler:    {"cluster-autoscaler/cluster_role.yaml"},
 	})
 }
@@ -73,7 +72,7 @@ func Roles(root string) ([]Holder, error) {
 // read makes the holders, in an order in which a reader meets them.
 func read(root, dir string, parse func([]byte) ([]Grant, error), files map[string][]string) ([]Holder, error) {
 	var holders []Holder
-	for _, name := range []string{hypershiftOperator, names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider, names.ClusterAutoscaler, NodePoolManagement, cloudController, names.Karpenter} {
+	for _, name := range []string{hypershiftOperator, names.ControlPlaneOperator, names.ClusterAPI, names.ClusterAutoscaler, NodePoolManagement, cloudController, names.Karpenter} {
 		if len(files[name]) == 0 {
 			continue
 		}

@@ -77,7 +77,6 @@ const (
 // They are not in docs/permissions.md.
 var onlyOnLab = []Reason{
 	{names.ClusterAPI, "", nil, machines},
-	{names.CAPIProvider, "", nil, machines},
 	{names.ClusterAutoscaler, "", nil, "used by the cluster autoscaler, which no test environment runs"},
 	{NodePoolManagement, "", nil, machines},
 	{names.Karpenter, "", nil, "used by Karpenter, which runs only on the lab"},
@@ -108,8 +107,7 @@ var unusedByAccounts = []Reason{
 	{names.ClusterAPI, "machines.cluster.x-k8s.io/finalizers", []string{"update"}, heldBack},
 	{names.ClusterAPI, "machinedrainrules.cluster.x-k8s.io", []string{"get", "list", "watch"}, "read when a node with pods is drained; the nodes of the test environment have no pods"},
 	{names.ClusterAPI, "leases.coordination.k8s.io", []string{"get", "create", "update"}, election},
-	{names.CAPIProvider, "leases.coordination.k8s.io", []string{"get", "create", "update"}, election},
-	{names.CAPIProvider, "events", []string{"patch"}, repeated},
+	{names.ClusterAPI, "events", []string{"patch"}, repeated},
 }
 
 // unusedByRoles lists the permissions of AWS roles that no test uses.

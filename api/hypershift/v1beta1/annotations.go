@@ -21,7 +21,7 @@ const PodNetworkUnmanaged = "Unmanaged"
 // Annotations of a HostedCluster that size its control plane. A change restarts the pods that it concerns.
 const (
 	// ResourceRequestOverrideAnnotationPrefix is the part before the slash of annotations that replace a container's requests.
-	// After the slash follow the name of the Deployment or StatefulSet, a dot, and the container's name. The value has cpu, memory
+	// After the slash follow the name of the component, a dot, and the container's name. The value has cpu, memory
 	// or both: resource-request-override.hypershift.openshift.io/kube-apiserver.kube-apiserver with the value cpu=500m,memory=2Gi.
 	// The memory limit follows the request; the limits of the installation apply.
 	ResourceRequestOverrideAnnotationPrefix = "resource-request-override.hypershift.openshift.io"

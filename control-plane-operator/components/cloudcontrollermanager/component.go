@@ -23,8 +23,9 @@ var assets embed.FS
 var Component = component.Component[*target.ControlPlane]{
 	Name:   names.CloudControllerManager,
 	Assets: assets,
+	In:     names.KubeControllerManager,
 	After:  []string{names.KubeAPIServer},
-	Wanted: func(env *target.ControlPlane) bool { return Wanted(env.HCP, env.Workers) },
+	Wanted: func(env *target.ControlPlane) bool { return Wanted(env.HCP, env.ExpectsNodes) },
 	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("deployment.yaml", adaptDeployment),
 		component.On("config.yaml", adaptConfig),
@@ -33,9 +34,9 @@ var Component = component.Component[*target.ControlPlane]{
 	Reloads: []string{"Secret/" + names.ServiceAccountSigningKey},
 }
 
-// Wanted reports whether a cluster needs the cloud-controller-manager. A cluster without nodes does not.
-func Wanted(hcp *hyperv1.HostedControlPlane, workers bool) bool {
-	return hcp.Spec.Platform.AWS != nil && workers
+// Wanted reports whether a cluster needs the cloud-controller-manager. A cluster that neither expects nodes nor had any does not.
+func Wanted(hcp *hyperv1.HostedControlPlane, expectsNodes bool) bool {
+	return hcp.Spec.Platform.AWS != nil && expectsNodes
 }
 
 func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
@@ -44,7 +45,7 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	c.Args = append(c.Args, target.LeaderElection(*d.Spec.Replicas)...)
 	region, role := env.HCP.Spec.Platform.AWS.Region, string(env.HCP.Spec.Platform.AWS.RolesRef.KubeCloudControllerARN)
 	c.Env = slices.Concat(c.Env, component.AWSIdentity(region, role), env.Egress)
-	minter := component.Container(pod, "token-minter")
+	minter := component.Container(pod, "cloud-token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject, "--role-arn="+role, "--region="+region)
 	minter.Env = append(minter.Env, env.Egress...)
 	target.TrustUser(env, pod)

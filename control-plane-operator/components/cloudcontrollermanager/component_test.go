@@ -31,9 +31,9 @@ func TestComponentRunsOnAWSWithNodes(t *testing.T) {
 		change func(*target.ControlPlane)
 		want   bool
 	}{
-		"a cluster with nodes":               {func(env *target.ControlPlane) { env.Workers = true }, true},
-		"not one that has never had any":     {func(*target.ControlPlane) {}, false},
-		"not one whose nodes are not on AWS": {func(env *target.ControlPlane) { env.Workers, env.HCP.Spec.Platform.AWS = true, nil }, false},
+		"a cluster that expects nodes":       {func(*target.ControlPlane) {}, true},
+		"not one that expects none":          {func(env *target.ControlPlane) { env.ExpectsNodes = false }, false},
+		"not one whose nodes are not on AWS": {func(env *target.ControlPlane) { env.HCP.Spec.Platform.AWS = nil }, false},
 	} {
 		env := targettest.Env()
 		c.change(env)

@@ -5,6 +5,6 @@
 //	signing key ── token-minter ──► token ──► role of the customer's account
 //	nodes, Services of the hosted cluster ◄─► instances, load balancers there
 //
-// It runs from the first node on. It stays after the last node is gone, because only it can remove the remaining load
-// balancers.
+// It runs in the pods of kube-controller-manager, from the first node pool on. It stays after the last node is gone, because only it
+// can remove the remaining load balancers.
 package cloudcontrollermanager

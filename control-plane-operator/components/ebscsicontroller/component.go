@@ -3,8 +3,8 @@
 //	signing key ── token-minter ──► token ──► rolesRef.storageARN, a role of the customer's account
 //	claims, volumes, attachments of the hosted cluster ◄─ sidecars ─► driver ─► EBS volumes there
 //
-// It runs from the first node on, and stays after the last node is gone, because only it can delete the remaining volumes. The
-// sidecars renew Leases also with one replica: the clean-up at deletion reads there whether they run.
+// It runs in the pods of kube-controller-manager, from the first node pool on, and stays after the last node is gone, because only
+// it can delete the remaining volumes. The sidecars renew Leases also with one replica: the clean-up at deletion reads there whether they run.
 //
 // Package ebscsinode runs the part on the nodes.
 package ebscsicontroller
@@ -32,8 +32,9 @@ var assets embed.FS
 var Component = component.Component[*target.ControlPlane]{
 	Name:   names.EBSCSIController,
 	Assets: assets,
+	In:     names.KubeControllerManager,
 	After:  []string{names.KubeAPIServer},
-	Wanted: func(env *target.ControlPlane) bool { return Wanted(env.HCP, env.Workers) },
+	Wanted: func(env *target.ControlPlane) bool { return Wanted(env.HCP, env.ExpectsNodes) },
 	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("deployment.yaml", adaptDeployment),
 	},
@@ -42,9 +43,9 @@ var Component = component.Component[*target.ControlPlane]{
 }
 
 // Wanted reports whether a cluster needs the driver, provided that its release contains the images.
-func Wanted(hcp *hyperv1.HostedControlPlane, workers bool) bool {
+func Wanted(hcp *hyperv1.HostedControlPlane, expectsNodes bool) bool {
 	aws := hcp.Spec.Platform.AWS
-	return aws != nil && aws.RolesRef.StorageARN != "" && workers
+	return aws != nil && aws.RolesRef.StorageARN != "" && expectsNodes
 }
 
 // The names of containers in the asset.
@@ -69,7 +70,7 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 		c.Args = append(c.Args, "--extra-tags="+tags)
 	}
 	c.Env = slices.Concat(c.Env, component.AWSIdentity(aws.Region, string(aws.RolesRef.StorageARN)), env.Egress)
-	minter := component.Container(pod, "token-minter")
+	minter := component.Container(pod, "ebs-token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.StorageSubject,
 		"--role-arn="+string(aws.RolesRef.StorageARN), "--region="+aws.Region)
 	minter.Env = append(minter.Env, env.Egress...)

@@ -31,13 +31,13 @@ func TestDriverNeedsARoleAndNodes(t *testing.T) {
 		change func(*target.ControlPlane)
 		want   bool
 	}{
-		"a cluster with nodes and a role":  {func(*target.ControlPlane) {}, true},
-		"not one that has never had nodes": {func(env *target.ControlPlane) { env.Workers = false }, false},
-		"not one without a role":           {func(env *target.ControlPlane) { env.HCP.Spec.Platform.AWS.RolesRef.StorageARN = "" }, false},
-		"not one outside of AWS":           {func(env *target.ControlPlane) { env.HCP.Spec.Platform.AWS = nil }, false},
+		"a cluster with nodes and a role": {func(*target.ControlPlane) {}, true},
+		"not one that expects no nodes":   {func(env *target.ControlPlane) { env.ExpectsNodes = false }, false},
+		"not one without a role":          {func(env *target.ControlPlane) { env.HCP.Spec.Platform.AWS.RolesRef.StorageARN = "" }, false},
+		"not one outside of AWS":          {func(env *target.ControlPlane) { env.HCP.Spec.Platform.AWS = nil }, false},
 	} {
 		env := targettest.Env()
-		env.Workers, env.HCP.Spec.Platform.AWS.RolesRef.StorageARN = true, "arn:aws:iam::123456789012:role/storage"
+		env.HCP.Spec.Platform.AWS.RolesRef.StorageARN = "arn:aws:iam::123456789012:role/storage"
 		c.change(env)
 		if got := Component.Wanted(env); got != c.want {
 			t.Errorf("%s: %v", sentence, got)
@@ -65,7 +65,7 @@ func TestOnlyTheMinterSeesTheSigningKey(t *testing.T) {
 	pod := objs[len(objs)-1].(*appsv1.Deployment).Spec.Template.Spec
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		for _, m := range c.VolumeMounts {
-			if m.Name == "service-account" && c.Name != "token-minter" {
+			if m.Name == "service-account" && c.Name != "ebs-token-minter" {
 				t.Errorf("container %s mounts the signing key", c.Name)
 			}
 		}

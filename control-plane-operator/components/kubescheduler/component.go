@@ -1,4 +1,4 @@
-// Package kubescheduler runs the kube-scheduler of a hosted cluster.
+// Package kubescheduler runs the kube-scheduler of a hosted cluster, in the pods of kube-controller-manager.
 package kubescheduler
 
 import (
@@ -18,6 +18,7 @@ var assets embed.FS
 var Component = component.Component[*target.ControlPlane]{
 	Name:   names.KubeScheduler,
 	Assets: assets,
+	In:     names.KubeControllerManager,
 	After:  []string{names.KubeAPIServer},
 	// Without nodes it has nothing to choose from.
 	Wanted: func(env *target.ControlPlane) bool { return env.ExpectsNodes },

@@ -17,7 +17,7 @@ const rolloutInterval = 15 * time.Second
 // ensureComponents reconciles the components.
 func (r *Reconciler) ensureComponents(ctx context.Context, s *scope) error {
 	plane := &target.ControlPlane{
-		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage, Egress: r.Egress, Workers: s.workers, ExpectsNodes: s.expectsNodes, Available: s.available, Serving: s.serving,
+		HCP: s.hcp, Release: s.runs, OperatorImage: r.OperatorImage, Egress: r.Egress, ExpectsNodes: s.expectsNodes, Available: s.available, Serving: s.serving,
 		API: s.api, Konnectivity: s.konnectivity, Routes: s.routes, Services: s.services, Secrets: s.secrets, ConfigMaps: s.configMaps,
 	}
 	desired := component.ControlPlane{HCP: s.hcp, Version: s.runs.Version, Components: component.RenderAll(plane, r.Components...)}

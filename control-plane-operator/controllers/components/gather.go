@@ -3,6 +3,7 @@ package components
 import (
 	"context"
 	"fmt"
+	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -82,8 +83,8 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 		KubeadminPassword:  s.runs.Components[oauthServer] != "",
 		MetricsServer:      s.workers && s.wanted.Components[names.MetricsServer] != "",
 		PodIdentityWebhook: s.hcp.Spec.Platform.AWS != nil && s.runs.Components[names.PodIdentityWebhook] != "",
-		EBSCSIController:   ebscsicontroller.Wanted(s.hcp, s.workers) && s.runs.Components[names.EBSCSIDriverImage] != "",
-		CloudController:    cloudcontrollermanager.Wanted(s.hcp, s.workers),
+		EBSCSIController:   ebscsicontroller.Wanted(s.hcp, s.expectsNodes) && s.runs.Components[names.EBSCSIDriverImage] != "",
+		CloudController:    cloudcontrollermanager.Wanted(s.hcp, s.expectsNodes),
 		Scheduler:          s.expectsNodes,
 		Revocation:         certificates.RevocationIn(revocations.Items),
 		RolledOut:          func(string) bool { return r.isRolledOut(ctx, s.hcp) },
@@ -175,33 +176,29 @@ func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPl
 // resolveWorkers determines whether the cluster has or had nodes, and whether it expects any. The hypershift-operator runs Cluster
 // API while there are node pools.
 func (r *Reconciler) resolveWorkers(ctx context.Context, s *scope) (err error) {
-	if s.workers, err = r.hasWorkers(ctx, s.hcp); err != nil {
-		return err
+	s.workers = s.hcp.Status.HadNodes || ptr.Deref(s.hcp.Status.NodeCount, 0) > 0
+	if !s.workers {
+		// Earlier versions ran this Deployment from the first node on, and had no other record. It is removed after the record is written.
+		if s.workers, err = r.deployed(ctx, s.hcp, names.CloudControllerManager); err != nil {
+			return err
+		}
+		if s.workers {
+			return reconcile.Wait(time.Second, hyperv1.WaitingForReason, "recording that the cluster has had nodes")
+		}
 	}
 	// Elsewhere than on AWS nodes join by themselves: nothing announces them.
 	s.expectsNodes = s.workers || s.hcp.Spec.Platform.AWS == nil || s.hcp.Spec.AutoNode.Karpenter() != nil
-	if s.expectsNodes {
-		return nil
+	if !s.expectsNodes {
+		s.expectsNodes, err = r.deployed(ctx, s.hcp, names.ClusterAPI)
 	}
-	key := client.ObjectKey{Namespace: s.hcp.Namespace, Name: names.ClusterAPI}
-	err = r.Client.Get(ctx, key, &appsv1.Deployment{})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("getting Deployment %s: %w", key.Name, err)
-	}
-	s.expectsNodes = err == nil
-	return nil
+	return err
 }
 
-// hasWorkers returns whether the cluster has or had nodes. The components for nodes may have left resources that they
-// have to delete.
-func (r *Reconciler) hasWorkers(ctx context.Context, hcp *hyperv1.HostedControlPlane) (bool, error) {
-	if ptr.Deref(hcp.Status.NodeCount, 0) > 0 {
-		return true, nil
-	}
-	key := client.ObjectKey{Namespace: hcp.Namespace, Name: names.CloudControllerManager}
-	err := r.Client.Get(ctx, key, &hyperv1.ControlPlaneComponent{})
+// deployed reports whether a Deployment exists.
+func (r *Reconciler) deployed(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (bool, error) {
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, &appsv1.Deployment{})
 	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("getting ControlPlaneComponent %s: %w", key.Name, err)
+		return false, fmt.Errorf("getting Deployment %s: %w", name, err)
 	}
 	return err == nil, nil
 }

@@ -260,7 +260,7 @@ func TestChangesRollOnlyAffectedComponents(t *testing.T) {
 		rolls  []string
 	}{
 		"a kubeconfig is read once": {
-			func(e *fakeKubelet) { e.rewrite(names.SchedulerKubeconfig) }, []string{names.KubeScheduler},
+			func(e *fakeKubelet) { e.rewrite(names.SchedulerKubeconfig) }, []string{names.KubeControllerManager, names.KubeScheduler},
 		},
 		"a certificate is followed": {
 			func(e *fakeKubelet) { e.rewrite(names.APIServerCertificate) }, nil,
@@ -275,7 +275,7 @@ func TestChangesRollOnlyAffectedComponents(t *testing.T) {
 				e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 					hcp.Spec.Configuration = &hyperv1.ClusterConfiguration{Scheduler: &configv1.SchedulerSpec{Profile: configv1.NoScoring}}
 				})
-			}, []string{names.KubeScheduler},
+			}, []string{names.KubeControllerManager, names.KubeScheduler},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

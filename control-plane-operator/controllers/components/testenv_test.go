@@ -138,24 +138,35 @@ func (e *fakeKubelet) ready(context.Context) string {
 	return ""
 }
 
-// pods returns the pods of a component by the version of their main image.
+// pods returns the pods with the container of a component by the version of its image.
 func (e *fakeKubelet) pods(name string) map[string]int {
 	e.T.Helper()
-	list := testenv.Listed(e.Env, &corev1.PodList{}, client.MatchingLabels{"app": name})
 	versions := map[string]int{}
-	for _, pod := range list.Items {
-		_, version, _ := strings.Cut(pod.Spec.Containers[0].Image, ":")
-		versions[version]++
+	for _, pod := range e.podsWith(name) {
+		for _, c := range pod.Spec.Containers {
+			if c.Name == name {
+				_, version, _ := strings.Cut(c.Image, ":")
+				versions[version]++
+			}
+		}
 	}
 	return versions
+}
+
+// podsWith returns the pods in which a component runs.
+func (e *fakeKubelet) podsWith(name string) []corev1.Pod {
+	e.T.Helper()
+	if name == names.KubeScheduler {
+		name = names.KubeControllerManager
+	}
+	return testenv.Listed(e.Env, &corev1.PodList{}, client.MatchingLabels{"app": name}).Items
 }
 
 // revisions returns the templates of a component's pods, which shows whether any was replaced.
 func (e *fakeKubelet) revisions(name string) string {
 	e.T.Helper()
-	list := testenv.Listed(e.Env, &corev1.PodList{}, client.MatchingLabels{"app": name})
 	count := map[string]int{}
-	for _, pod := range list.Items {
+	for _, pod := range e.podsWith(name) {
 		count[pod.Labels[revision]]++
 	}
 	return fmt.Sprint(count)

@@ -31,7 +31,7 @@ func TestDeletionOfAHandedOverClusterLeavesWhatTheOtherSideNeeds(t *testing.T) {
 	if len(documents) == 0 {
 		t.Fatalf("there are no documents:\n%s", e.AWS.Snapshot())
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "capi-provider-1", Labels: map[string]string{"app": names.CAPIProvider}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "cluster-api-1", Labels: map[string]string{"app": names.ClusterAPI}}}
 	pod.Spec.Containers = []corev1.Container{{Name: "manager", Image: "example.com/capi"}}
 	e.Create(pod)
 	e.change(func(hc *hyperv1.HostedCluster) {
@@ -44,7 +44,7 @@ func TestDeletionOfAHandedOverClusterLeavesWhatTheOtherSideNeeds(t *testing.T) {
 	if !hcp.IsHandedOver() {
 		t.Error("the control-plane-operator is not told")
 	}
-	if e.Has(&appsv1.Deployment{}, names.CAPIProvider) || !e.Has(&infrav1.AWSMachine{}, "workers-1") {
+	if e.Has(&appsv1.Deployment{}, names.ClusterAPI) || !e.Has(&infrav1.AWSMachine{}, "workers-1") {
 		t.Error("the machines are touched before their controllers have stopped")
 	}
 	e.ExpectConditionText(hyperv1.HostedClusterDestroyed, "False Deleting: waiting until the controllers of machines, which are handed over, have stopped")

@@ -61,7 +61,7 @@ func (e *managementCluster) able(ctx context.Context, cluster *clusterv1.Cluster
 		obj  client.Object
 		name string
 	}{
-		{cluster, "demo-x"}, {&infrav1.AWSCluster{}, "demo"}, {&appsv1.Deployment{}, names.ClusterAPI}, {&appsv1.Deployment{}, names.CAPIProvider},
+		{cluster, "demo-x"}, {&infrav1.AWSCluster{}, "demo"}, {&appsv1.Deployment{}, names.ClusterAPI},
 		{&corev1.Secret{}, names.ServiceAccountSigningKey},
 	} {
 		if err := e.Admin().Get(ctx, at(needed.name), needed.obj); err != nil {
@@ -160,7 +160,9 @@ func TestMachineControllersRunOnlyForNodePools(t *testing.T) {
 	e.Run(5)
 	controllers := func() bool {
 		t.Helper()
-		core, provider := e.Has(&appsv1.Deployment{}, names.ClusterAPI), e.Has(&appsv1.Deployment{}, names.CAPIProvider)
+		deployment := &appsv1.Deployment{}
+		core := e.Has(deployment, names.ClusterAPI)
+		provider := slices.ContainsFunc(deployment.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == "capi-provider-manager" })
 		binding := e.Admin().Get(t.Context(), client.ObjectKey{Name: "hypershift-cluster-api-" + plane}, &rbacv1.ClusterRoleBinding{})
 		if core != provider || core != !apierrors.IsNotFound(binding) {
 			t.Fatalf("Cluster API %v, its provider %v, their binding: %v", core, provider, binding)

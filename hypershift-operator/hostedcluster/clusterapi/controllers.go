@@ -65,7 +65,7 @@ func (m Manager) RemoveControllers(ctx context.Context, plane controlplane.Names
 	return m.removeBinding(ctx, plane)
 }
 
-// ControllerPods selects the pods of the programs that change machines.
+// ControllerPods selects the pods of the programs that change machines. Earlier versions had a pod for the provider.
 func ControllerPods() labels.Selector {
 	apps, err := labels.NewRequirement("app", selection.In, []string{names.ClusterAPI, names.CAPIProvider, names.ClusterAutoscaler})
 	if err != nil {
@@ -88,17 +88,14 @@ func (m Manager) HasControllers(ctx context.Context, plane controlplane.Namespac
 // the versions of kinds and are in no namespace. The garbage collector deletes it
 // with the namespace: until then the programs run and read.
 func desiredBinding(plane controlplane.Namespace, namespace types.UID) *rbacv1.ClusterRoleBinding {
-	b := &rbacv1.ClusterRoleBinding{
+	return &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: bindingName(plane), Annotations: plane.Annotations(),
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: plane.Name, UID: namespace, Controller: ptr.To(true)}},
 		},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "hypershift-cluster-api"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "hypershift-cluster-api"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: names.ClusterAPI, Namespace: plane.Name}},
 	}
-	for _, name := range []string{names.ClusterAPI, names.CAPIProvider} {
-		b.Subjects = append(b.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: plane.Name})
-	}
-	return b
 }
 
 func bindingName(plane controlplane.Namespace) string { return "hypershift-cluster-api-" + plane.Name }

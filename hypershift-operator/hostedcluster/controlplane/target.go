@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -102,9 +103,14 @@ func (t *Target) Prepare(_ component.Traits, obj client.Object) (wanted bool) {
 	return true
 }
 
+// Finish sets the requests that the user has chosen.
+func (t *Target) Finish(_ component.Traits, w *component.Workload, _ []client.Object) {
+	component.OverrideRequests(w.GetName(), w.Pod(), t.Pods.Requests)
+}
+
 // Complete makes it a Deployment of one pod with restricted permissions, as the pod security level of the namespace
 // requires. The name of the component is also the name of its service account.
-func (t *Target) Complete(c component.Traits, w *component.Workload, _ []client.Object) error {
+func (t *Target) Complete(c component.Traits, w *component.Workload) error {
 	labels := map[string]string{"app": c.Name}
 	podLabels := plain(t.Pods.Labels)
 	maps.Copy(podLabels, labels)
@@ -130,20 +136,27 @@ func (t *Target) Complete(c component.Traits, w *component.Workload, _ []client.
 		component.MountTrust(pod)
 	}
 	component.Restrict(pod)
-	component.OverrideRequests(c.Name, pod, t.Pods.Requests)
 	component.Bound(pod, t.Pods.MemoryFactor)
 	return nil
 }
 
 // Render returns the objects of the components, and separately their workloads, which mount other objects.
 func Render(t *Target, components []component.Component[*Target]) (objs, workloads []client.Object, err error) {
-	for _, c := range components {
-		rendered, err := component.Render(c, t)
-		if err != nil {
-			return nil, nil, err
+	rendered := component.RenderAll(t, components...)
+	if len(rendered) < len(components) {
+		return nil, nil, fmt.Errorf("rendering %d components, of which the images are known for %d only", len(components), len(rendered))
+	}
+	for _, c := range rendered {
+		if c.Err != nil {
+			return nil, nil, c.Err
 		}
-		last := len(rendered) - 1
-		objs, workloads = append(objs, rendered[:last]...), append(workloads, rendered[last])
+		for _, obj := range c.Objects {
+			if component.AsWorkload(obj) != nil {
+				workloads = append(workloads, obj)
+			} else {
+				objs = append(objs, obj)
+			}
+		}
 	}
 	return objs, workloads, nil
 }

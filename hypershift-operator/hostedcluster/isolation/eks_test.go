@@ -31,7 +31,7 @@ func eks(t *testing.T, others int) vpccni.Cluster {
 	}
 	udp, tcp := corev1.ServicePort{Port: 53, Protocol: corev1.ProtocolUDP, TargetPort: intstr.FromInt32(53)}, corev1.ServicePort{Port: 53, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(53)}
 	add("kube-system", "10.128.1.53", "172.20.0.10", networkpolicy.Party{Labels: map[string]string{"k8s-app": "kube-dns"}}, udp, tcp)
-	for i, app := range []string{names.Etcd, names.KubeAPIServer, names.PrivateRouter, names.Router, names.ControlPlaneOperator, "kube-scheduler"} {
+	for i, app := range []string{names.Etcd, names.KubeAPIServer, names.PrivateRouter, names.Router, names.ControlPlaneOperator, names.KubeControllerManager} {
 		pod := componentPod(t, app)
 		port := corev1.ServicePort{Port: 443, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString("client")}
 		add(plane.Name, fmt.Sprintf("10.128.0.%d", i+2), fmt.Sprintf("172.20.1.%d", i+2), pod, port)
@@ -51,7 +51,7 @@ func pod(c vpccni.Cluster, app string) networkpolicy.Party {
 
 func TestEgressOfPodsOnEKS(t *testing.T) {
 	c := eks(t, 3)
-	plain := pod(c, "kube-scheduler")
+	plain := pod(c, names.KubeControllerManager)
 	labelled := plain
 	labelled.Labels = map[string]string{"app": "cluster-api", names.ManagementAccessLabel: "true"}
 	https, dns := networkpolicy.TCP(443), networkpolicy.UDP(53)
@@ -96,7 +96,7 @@ func TestEgressOfPodsOnEKS(t *testing.T) {
 // The union of the numbers of named ports is open on each selected pod.
 func TestIngressOfPodsOnEKS(t *testing.T) {
 	c := eks(t, 3)
-	stranger, scheduler := netip.MustParseAddr("203.0.113.7"), pod(c, "kube-scheduler").Address
+	stranger, scheduler := netip.MustParseAddr("203.0.113.7"), pod(c, names.KubeControllerManager).Address
 	for app, want := range map[string]struct{ strangers, scheduler []string }{
 		names.KubeAPIServer:        {[]string{"agents", "client"}, []string{"agents", "client", "health"}},
 		names.PrivateRouter:        {[]string{"https"}, nil},

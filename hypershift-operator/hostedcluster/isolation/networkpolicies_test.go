@@ -179,13 +179,13 @@ func TestPublishedPortsAreOpen(t *testing.T) {
 		"a pod of another control plane":    foreign("10.128.0.78", map[string]string{hyperv1.ControlPlaneNamespaceLabel: "true"}),
 	}
 	for app, want := range map[string][]string{
-		names.KubeAPIServer:        {"agents", "client"},
-		names.PrivateRouter:        {"https"},
-		names.Router:               {"https"},
-		names.Etcd:                 nil,
-		names.ControlPlaneOperator: nil,
-		"kube-scheduler":           nil,
-		"":                         nil,
+		names.KubeAPIServer:         {"agents", "client"},
+		names.PrivateRouter:         {"https"},
+		names.Router:                {"https"},
+		names.Etcd:                  nil,
+		names.ControlPlaneOperator:  nil,
+		names.KubeControllerManager: nil,
+		"":                          nil,
 	} {
 		pod := componentPod(t, app)
 		if want != nil && len(pod.Ports) <= len(want) {
@@ -211,7 +211,7 @@ func TestPublishedPortsAreOpen(t *testing.T) {
 }
 
 func TestPodsOfTheNamespaceReachEachOther(t *testing.T) {
-	for _, app := range []string{names.KubeAPIServer, names.PrivateRouter, "kube-scheduler", ""} {
+	for _, app := range []string{names.KubeAPIServer, names.PrivateRouter, names.KubeControllerManager, ""} {
 		if !networkpolicy.Ingress(policies(management), member(map[string]string{"app": "x"}), componentPod(t, app), networkpolicy.TCP(controlplane.HealthPort)) {
 			t.Errorf("%q is closed to its own namespace", app)
 		}
@@ -221,7 +221,7 @@ func TestPodsOfTheNamespaceReachEachOther(t *testing.T) {
 func TestIngressOfEtcd(t *testing.T) {
 	etcd := componentPod(t, names.Etcd)
 	for app, want := range map[string][]string{
-		names.KubeAPIServer: {"client"}, names.ControlPlaneOperator: {"client"}, names.Etcd: {"client", "peer"}, "kube-scheduler": nil,
+		names.KubeAPIServer: {"client"}, names.ControlPlaneOperator: {"client"}, names.Etcd: {"client", "peer"}, names.KubeControllerManager: nil,
 	} {
 		t.Run(app, func(t *testing.T) {
 			var got []string

@@ -174,7 +174,7 @@ func (h *hosted) attackMetadata() {
 		h.t.Log("this lab has no metadata service, so that a refused request looks like any other")
 	}
 	var attempts sync.WaitGroup
-	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider, names.PrivateRouter} {
+	for _, app := range []string{names.KubeAPIServer, names.Etcd, names.ControlPlaneOperator, names.ClusterAPI, names.PrivateRouter} {
 		from := h.likePod(app)
 		for _, address := range metadataServices {
 			attempts.Go(func() {

@@ -307,7 +307,7 @@ func (d *drills) loseTime(by time.Duration) func() {
 		d.t.Cleanup(func() { d.must(on.SetClock(context.WithoutCancel(ctx), machine, 0)) })
 		d.onlyOn(d.wrong, func() {
 			kubectl(d.t, "delete", "pod", "-n", hosting.Namespace, "-l", "app="+names.HypershiftOperator)
-			for _, app := range []string{names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider} {
+			for _, app := range []string{names.ControlPlaneOperator, names.ClusterAPI} {
 				kubectl(d.t, "delete", "pod", "-n", d.namespace(), "-l", "app="+app)
 			}
 			kubectl(d.t, "wait", "pod", "-n", d.namespace(), "-l", "app="+names.ControlPlaneOperator, "--for=condition=Ready", "--timeout=5m")

@@ -105,7 +105,7 @@ func controllersCrash(t *testing.T, h *hosted) {
 func (h *hosted) killControllers(ctx context.Context) {
 	for namespace, apps := range map[string][]string{
 		hosting.Namespace: {names.HypershiftOperator},
-		h.namespace():     {names.ControlPlaneOperator, names.ClusterAPI, names.CAPIProvider},
+		h.namespace():     {names.ControlPlaneOperator, names.ClusterAPI},
 	} {
 		list := &corev1.PodList{}
 		if err := h.management.List(ctx, list, client.InNamespace(namespace)); err != nil {

@@ -378,7 +378,7 @@ func permitted(t *testing.T, h *hosted) {
 	h.must(err)
 	accounts, err := privilege.ServiceAccounts(root)
 	h.must(err)
-	accounts = slices.DeleteFunc(accounts, func(a privilege.Holder) bool { return a.Name != names.ClusterAPI && a.Name != names.CAPIProvider })
+	accounts = slices.DeleteFunc(accounts, func(a privilege.Holder) bool { return a.Name != names.ClusterAPI })
 	requests, err := privilege.Audit(filepath.Join(on.Dir, "logs", cluster.AuditLog), accounts)
 	h.must(err)
 	roles, err := privilege.Roles(root)

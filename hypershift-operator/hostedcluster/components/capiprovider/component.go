@@ -1,4 +1,5 @@
-// Package capiprovider runs Cluster API's AWS provider, which creates the instances of a hosted cluster.
+// Package capiprovider runs Cluster API's AWS provider, which creates the instances of a hosted cluster, in the pod of Cluster API and
+// with its service account.
 package capiprovider
 
 import (
@@ -23,6 +24,7 @@ const Image = "cluster-api-provider-aws"
 var Component = component.Component[*controlplane.Target]{
 	Name:   names.CAPIProvider,
 	Assets: assets,
+	In:     names.ClusterAPI,
 	Adapters: []component.Adapter[*controlplane.Target]{
 		component.On("deployment.yaml", adaptDeployment),
 	},

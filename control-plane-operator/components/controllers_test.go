@@ -1,0 +1,70 @@
+package components_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
+	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/component/componenttest"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+)
+
+// controllers returns the objects and the containers of kube-controller-manager and of those in its pods.
+func controllers(t *testing.T, env *target.ControlPlane) (objs []client.Object, containers map[string][]string) {
+	t.Helper()
+	containers = map[string][]string{}
+	for _, c := range component.RenderAll(env, components.ControlPlane...) {
+		if c.Err != nil {
+			t.Fatal(c.Err)
+		}
+		if c.Name == names.KubeControllerManager || c.Host == names.KubeControllerManager {
+			objs, containers[c.Name] = append(objs, c.Objects...), c.Containers
+		}
+	}
+	return objs, containers
+}
+
+// The controllers of a cluster with nodes share a pod. Each mounts its own volumes.
+func TestControllersShareAPod(t *testing.T) {
+	objs, containers := controllers(t, targettest.Env())
+	componenttest.Objects(t, "controllers", objs)
+	want := map[string][]string{
+		names.KubeControllerManager:  {"wait-for-kube-apiserver", "kube-controller-manager"},
+		names.KubeScheduler:          {"kube-scheduler"},
+		names.CloudControllerManager: {"cloud-token-minter", "aws-cloud-controller-manager"},
+		names.EBSCSIController:       {"ebs-token-minter", "ebs-plugin", "csi-provisioner", "csi-attacher", "csi-resizer", "liveness-probe"},
+		names.PodIdentityWebhook:     {"pod-identity-webhook"},
+	}
+	if d := cmp.Diff(want, containers); d != "" {
+		t.Errorf("containers (-want +got):\n%s", d)
+	}
+}
+
+// A change of the key of service account tokens restarts kube-controller-manager, which reads it once, although the token minters in the same
+// pods follow it.
+func TestWhatOneControllerFollowsRestartsAnother(t *testing.T) {
+	contents := func(key string) map[string]string {
+		env := withCertificates(false, "old")
+		env.Secrets[names.ServiceAccountSigningKey].Data[names.ServiceAccountPrivateKeyFile] = []byte(key)
+		objs, _ := controllers(t, env)
+		for _, obj := range objs {
+			if template := templateOf(obj); template != nil {
+				return template.Annotations
+			}
+		}
+		t.Fatal("there is no Deployment")
+		return nil
+	}
+	const hash = "hypershift.openshift.io/contents"
+	before, after := contents("one"), contents("two")
+	for annotation, restarts := range map[string]bool{hash: true, hash + "." + names.CloudControllerManager: false, hash + "." + names.EBSCSIController: false} {
+		if before[annotation] == "" || (before[annotation] != after[annotation]) != restarts {
+			t.Errorf("%s was %q and is %q", annotation, before[annotation], after[annotation])
+		}
+	}
+}

@@ -176,10 +176,20 @@ func atOnceRow(n int, lives []labLife) report.Row {
 		spent = report.Within("CPU of their pods until then", 45, "s", cpu...).With(kamaji("55 to 65 s"), manifests("46 s")).
 			WhatWasTried("a cluster without node pools has no pods of Cluster API.")
 	}
+	var traffics []report.Figure
+	if n == 1 {
+		traffics = []report.Figure{
+			report.Within("requests to the management API server until it is rolled out", 250, "", values(lives, func(l labLife) float64 { return l.requests })...).Earlier("450").
+				WhatWasTried("Secrets of users are read once for each version of them. Most requests are those of kubelets, of the controllers of Kubernetes, and of pods that start."),
+			report.Within("watches at the management API server at rest", 20, "", values(lives, func(l labLife) float64 { return l.watches })...).Earlier("31").
+				WhatWasTried("a kubelet watches each Secret and ConfigMap that a pod mounts; certificates of one program share a Secret (decision 0075)."),
+			report.Within("Leases that are renewed", 1, "", values(lives, func(l labLife) float64 { return l.leases })...),
+		}
+	}
 	return report.Row{
 		What: count(n) + " at once",
 		Note: "memory is anonymous, and with etcd and the control-plane-operator; one idle minute",
-		Figures: append(append([]report.Figure{lastReady}, floors...),
+		Figures: append(append(append([]report.Figure{lastReady}, floors...), traffics...),
 			spent,
 			report.Within("memory of each at rest", 225, "MiB", values(lives, func(l labLife) float64 { return l.memory })...).Earlier("260 to 263 MiB").
 				With(kamaji("267 to 277 MiB"), manifests("265 to 269 MiB")).WithDetail("%s", life.memoryByApp).

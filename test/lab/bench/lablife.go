@@ -30,6 +30,7 @@ type labBench struct {
 	*hosting.Hosting
 	management client.Client
 	kube       kubernetes.Interface
+	own        *ownRequests
 	made       int
 	// warm is true once the machines have the images.
 	warm bool
@@ -40,15 +41,17 @@ func newLabBench(h *hosting.Hosting) (*labBench, error) {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	management, err := client.New(h.Config, client.Options{Scheme: scheme})
+	own := &ownRequests{}
+	config := own.count(h.Config)
+	management, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err
 	}
-	kube, err := kubernetes.NewForConfig(h.Config)
+	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	return &labBench{Hosting: h, management: management, kube: kube}, nil
+	return &labBench{Hosting: h, management: management, kube: kube, own: own}, nil
 }
 
 // labLife is the result of one round, in seconds and MiB.
@@ -57,6 +60,8 @@ type labLife struct {
 	writes                           tally
 	cpu, memory, idle, operator      float64
 	memoryByApp, idleByApp           string
+	// requests are those of others than the bench until all is rolled out; watches and leases are those that remain. They are of one cluster.
+	requests, watches, leases float64
 	// manifests is the time of as many control planes of hand-written manifests.
 	manifests float64
 }
@@ -133,6 +138,10 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 		}
 		defer func() { err = errors.Join(err, observed.end(os.Stdout)) }() // a start that fails is printed, too
 	}
+	before, err := b.traffic(ctx)
+	if err != nil {
+		return l, err
+	}
 	began := time.Now()
 	for _, apply := range manifests {
 		if err := apply(); err != nil {
@@ -154,6 +163,11 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 	}
 	l.rolledOut = time.Since(began).Seconds()
 	observed.mark("rolled out")
+	after, err := b.traffic(ctx)
+	if err != nil {
+		return l, err
+	}
+	l.requests = (after.requests - before.requests) / float64(n)
 	if err := observed.end(os.Stdout); err != nil {
 		return l, err
 	}
@@ -162,6 +176,13 @@ func (b *labBench) live(ctx context.Context, n int, availability hyperv1.Availab
 	}
 	if watch > 0 {
 		if err := b.lookAt(ctx, all, watch, &l); err != nil {
+			return l, err
+		}
+		if after, err = b.traffic(ctx); err != nil {
+			return l, err
+		}
+		l.watches = (after.watches - before.watches) / float64(n)
+		if l.leases, err = b.renewedLeases(ctx, all[0]); err != nil {
 			return l, err
 		}
 	}

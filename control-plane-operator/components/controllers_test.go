@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
@@ -31,14 +32,17 @@ func controllers(t *testing.T, env *target.ControlPlane) (objs []client.Object, 
 
 // The controllers of a cluster with nodes share a pod. Each mounts its own volumes.
 func TestControllersShareAPod(t *testing.T) {
+	available := targettest.Env()
+	available.HCP.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
+	objs, _ := controllers(t, available)
+	componenttest.Objects(t, "controllers-highly-available", objs)
 	objs, containers := controllers(t, targettest.Env())
 	componenttest.Objects(t, "controllers", objs)
 	want := map[string][]string{
 		names.KubeControllerManager:  {"wait-for-kube-apiserver", "kube-controller-manager"},
 		names.KubeScheduler:          {"kube-scheduler"},
-		names.CloudControllerManager: {"cloud-token-minter", "aws-cloud-controller-manager"},
-		names.EBSCSIController:       {"ebs-token-minter", "ebs-plugin", "csi-provisioner", "csi-attacher", "csi-resizer", "liveness-probe"},
-		names.PodIdentityWebhook:     {"pod-identity-webhook"},
+		names.CloudControllerManager: {"token-minter", "aws-cloud-controller-manager"},
+		names.EBSCSIController:       {"aws-ebs-csi-driver-controller-token-minter", "ebs-plugin", "csi-provisioner", "csi-attacher", "csi-resizer", "liveness-probe"},
 	}
 	if d := cmp.Diff(want, containers); d != "" {
 		t.Errorf("containers (-want +got):\n%s", d)

@@ -72,8 +72,9 @@ func defaultBudget(app string, budget *policyv1.PodDisruptionBudget) {
 	budget.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
 }
 
-// Finish sets the requests that the user has chosen, and the hash of the contents that the component mounts.
+// Finish sets the requests that the user has chosen, a directory /tmp, and the hash of the contents that the component mounts.
 func (p *ControlPlane) Finish(c component.Traits, w *component.Workload, objs []client.Object) {
+	mountTmp(w.Pod())
 	component.OverrideRequests(w.GetName(), w.Pod(), p.HCP.Annotations)
 	w.Template.Annotations = with(w.Template.Annotations, contentsAnnotation, p.contents(c, objs, w.Pod()))
 }
@@ -85,7 +86,6 @@ func (p *ControlPlane) Complete(c component.Traits, w *component.Workload) error
 	p.place(c, w)
 	component.Restrict(w.Pod())
 	runAsNobody(w.Pod())
-	mountTmp(w.Pod())
 	component.Bound(w.Pod(), memoryFactor(p.HCP))
 	if d, ok := w.Object.(*appsv1.Deployment); ok {
 		defaultStrategy(d)

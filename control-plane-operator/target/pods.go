@@ -28,7 +28,7 @@ func runAsNobody(pod *corev1.PodSpec) {
 // tmp is a directory that every program expects to be writable.
 const tmp = "/tmp"
 
-// mountTmp mounts one writable directory of the pod into each container.
+// mountTmp mounts one writable directory into each container of a component.
 func mountTmp(pod *corev1.PodSpec) {
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {

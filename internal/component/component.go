@@ -46,7 +46,7 @@ type Traits struct {
 
 // A Component is one workload, and the objects that it needs, for one kind of Target.
 type Component[T Target] struct {
-	// Name is the name of its ControlPlaneComponent, of the label app of its pods and of the set of its objects. The name of
+	// Name is the name of its ControlPlaneComponent, of the label app of its own pods and of the set of its objects. The name of
 	// its workload is in its asset.
 	Name string
 	// Assets contains a YAML file for each object, in any directory. One of them is deployment.yaml, statefulset.yaml or

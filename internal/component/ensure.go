@@ -66,8 +66,9 @@ func NewRunner(opts Options) *Runner {
 // A part is a component during one reconcile.
 type part struct {
 	Rendered
-	// host is the part whose pods run this one; nil for pods of its own.
-	host *part
+	// host is the part whose pods run this one; nil for pods of its own. guests are the parts that run in the pods of this one.
+	host   *part
+	guests []*part
 	// readErr is the error of reading the status.
 	readErr error
 	observation
@@ -76,9 +77,11 @@ type part struct {
 	waits string
 	// changed is true if its workload has just been changed.
 	changed bool
-	// failed is why it was not applied or not reported, and state is the result.
+	// failed is why it was not applied.
 	failed error
-	state  State
+	// state and err are the result.
+	state State
+	err   error
 }
 
 // Ensure applies the components, in parallel. A component that others depend on delays their changes, but not their creation:
@@ -104,10 +107,10 @@ func (r *Runner) Ensure(ctx context.Context, plane ControlPlane, held bool) ([]S
 	for _, some := range [][]*part{guests, hosts} { // pods do not start before the objects that they mount exist
 		each(some, func(p *part) { p.failed = r.applyObjects(ctx, plane, p) })
 	}
-	each(parts, func(p *part) { p.state, p.failed = r.report(ctx, plane, p) })
+	each(parts, func(p *part) { p.state, p.err = r.report(ctx, plane, p) })
 	states, errs := make([]State, len(parts)), make([]error, len(parts))
 	for i, p := range parts {
-		states[i], errs[i] = p.state, p.failed
+		states[i], errs[i] = p.state, p.err
 	}
 	return states, errors.Join(errs...)
 }
@@ -117,6 +120,7 @@ func divide(parts []*part) (hosts, guests []*part) {
 	for _, p := range parts {
 		if i := slices.IndexFunc(parts, func(h *part) bool { return h.Name == p.Host }); i >= 0 {
 			p.host, guests = parts[i], append(guests, p)
+			p.host.guests = append(p.host.guests, p)
 		} else {
 			hosts = append(hosts, p)
 		}
@@ -233,10 +237,16 @@ func (p *part) isWorkload(obj client.Object) bool {
 	return p.Workload != nil && reflect.TypeOf(obj) == reflect.TypeOf(p.Workload) && obj.GetName() == p.Workload.GetName()
 }
 
-// applyObjects applies one component unless it waits for another.
+// applyObjects applies one component unless it waits for another. Pods are not changed before the objects of all that run in them: they would
+// start with former contents, and no later change would restart them.
 func (r *Runner) applyObjects(ctx context.Context, plane ControlPlane, p *part) error {
 	if err := errors.Join(p.readErr, p.Err); err != nil || p.waits != "" {
 		return p.Err
+	}
+	for _, guest := range p.guests {
+		if err := errors.Join(guest.readErr, guest.failed); err != nil {
+			return fmt.Errorf("%s, in the same pods: %w", guest.Name, err)
+		}
 	}
 	written, _, err := r.apply.ApplyEach(ctx, r.setOf(plane.HCP, p.Name), p.Objects...)
 	p.changed = slices.ContainsFunc(written, p.isWorkload)

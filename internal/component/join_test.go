@@ -44,7 +44,7 @@ func template(main string, init ...corev1.Container) *corev1.PodTemplateSpec {
 }
 
 func TestContainersJoinOtherPods(t *testing.T) {
-	host, guest := template("manager", waiter(), maker(), minter()), template("scheduler", waiter(), maker(), minter())
+	host, guest := template("manager", waiter(), maker(), minter()), template("scheduler", maker(), minter())
 	guest.Spec.Containers = append(guest.Spec.Containers, corev1.Container{Name: "manager"})
 	own, err := join(host, guest, "scheduler")
 	if err != nil {
@@ -69,26 +69,6 @@ func TestContainersJoinOtherPods(t *testing.T) {
 	}
 	if d := cmp.Diff(map[string]string{"example.com/contents": "manager", "example.com/contents.scheduler": "scheduler"}, host.Annotations); d != "" {
 		t.Errorf("annotations (-want +got):\n%s", d)
-	}
-}
-
-// An init container that reads something else, or writes, is another one.
-func TestInitContainersThatDifferRunAll(t *testing.T) {
-	for what, change := range map[string]func(*corev1.Container){
-		"another input":    func(c *corev1.Container) { c.Args = []string{"--kubeconfig=/other"} },
-		"another image":    func(c *corev1.Container) { c.Image = "other" },
-		"a variable":       func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: "A", Value: "b"}} },
-		"a volume to fill": func(c *corev1.Container) { c.VolumeMounts[0].ReadOnly = false },
-	} {
-		w := waiter()
-		change(&w)
-		host := template("manager", waiter())
-		if _, err := join(host, template("scheduler", w), "scheduler"); err != nil {
-			t.Fatal(err)
-		}
-		if got := host.Spec.InitContainers; len(got) != 2 || got[1].Name != "scheduler-wait" {
-			t.Errorf("with %s the init containers are %v", what, got)
-		}
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *Runner) problem(ctx context.Context, p *part) (problem, error) {
 		if !pod.DeletionTimestamp.IsZero() || ready(pod) {
 			continue
 		}
-		t, err := r.podProblem(ctx, of(p.Containers, pod))
+		t, err := r.podProblem(ctx, pod, p.Containers)
 		if err != nil {
 			return problem{}, err
 		}
@@ -97,9 +97,9 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// podProblem reads the pod's status and, before a container exists, Events.
-func (r *Runner) podProblem(ctx context.Context, pod *corev1.Pod) (problem, error) {
-	t := problemOf(pod)
+// podProblem reads the pod's status, with that of these containers only, and, before a container exists, Events.
+func (r *Runner) podProblem(ctx context.Context, pod *corev1.Pod, containers []string) (problem, error) {
+	t := problemOf(of(containers, pod))
 	if t.reason == hyperv1.PodUnschedulableReason {
 		claim, err := r.claimProblem(ctx, pod)
 		if err != nil || claim.reason != "" {

@@ -33,7 +33,7 @@ type draft[T Target] struct {
 }
 
 // RenderAll returns the cluster's components: the components that it wants and for which the release contains the images. The containers of a
-// component with a host are in the workload of the host. An error of one is also an error of its host, so that nothing that runs is removed.
+// component with a host are in the workload of the host. An error of one is an error of all in the same pods, so that nothing that runs is removed.
 func RenderAll[T Target](t T, components ...Component[T]) []Rendered {
 	drafts := map[string]*draft[T]{}
 	var order []*draft[T]
@@ -47,10 +47,15 @@ func RenderAll[T Target](t T, components ...Component[T]) []Rendered {
 			d.join(drafts[d.In])
 		}
 	}
-	var all []Rendered
 	for _, d := range order {
 		if d.In == "" && d.Err == nil {
 			d.Err = d.complete(t, d.workload)
+		}
+	}
+	var all []Rendered
+	for _, d := range order {
+		if host := drafts[d.In]; host != nil {
+			d.Err = host.Err
 		}
 		if d.Err != nil {
 			d.Objects = nil
@@ -77,27 +82,24 @@ func draftOf[T Target](t T, c Component[T]) *draft[T] {
 	return d
 }
 
-// join moves the containers of a component into the pods of its host.
+// join moves the containers of a component into the pods of its host. An error is that of the host.
 func (d *draft[T]) join(host *draft[T]) {
 	if host == nil {
 		d.Err = errors.Join(d.Err, fmt.Errorf("component %s: it runs in the pods of %s, which the cluster does not have", d.Rendered.Name, d.In))
 		return
 	}
 	d.Rendered.Workload = host.Rendered.Workload
-	if err := errors.Join(host.Err, d.Err); err != nil {
-		host.Err, d.Err = err, err
+	if host.Err = errors.Join(host.Err, d.Err); host.Err != nil {
 		return
 	}
 	if host.Containers == nil {
 		host.Containers = containersOf(host.workload.Pod())
 	}
-	names, err := join(host.workload.Template, d.workload.Template, d.Rendered.Name)
-	if err != nil {
-		err = fmt.Errorf("component %s in the pods of %s: %w", d.Rendered.Name, d.In, err)
-		host.Err, d.Err = err, err
-		return
+	var err error
+	if d.Containers, err = join(host.workload.Template, d.workload.Template, d.Rendered.Name); err != nil {
+		host.Err = fmt.Errorf("component %s in the pods of %s: %w", d.Rendered.Name, d.In, err)
 	}
-	d.Containers, d.Objects = names, d.Objects[:len(d.Objects)-1]
+	d.Objects = d.Objects[:len(d.Objects)-1]
 }
 
 // emptyWorkload returns an empty object with the type and the name of the component's workload.

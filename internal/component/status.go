@@ -38,7 +38,10 @@ const Asleep = "the control plane sleeps"
 
 // evaluateState computes the State of a component after it was applied.
 func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part) (State, error) {
-	failed, changed := p.failed, p.changed || p.host != nil && p.host.changed
+	failed, changed := p.failed, p.changed
+	if p.host != nil {
+		failed, changed = cmp.Or(p.failed, p.host.failed), p.host.changed
+	}
 	s := State{Name: p.Name, Available: p.available}
 	if p.status != nil {
 		s.Version = p.status.Status.Version

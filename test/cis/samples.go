@@ -73,7 +73,7 @@ const (
 	pods = "pods"
 )
 
-// goldens are the files with the samples of a component, relative to the root of the repository.
+// goldens are patterns of the files with the samples of a component, relative to the root of the repository.
 var goldens = map[string]string{
 	apiServer:         "control-plane-operator/components/kubeapiserver/testdata/*.yaml",
 	controllerManager: "control-plane-operator/components/kubecontrollermanager/testdata/*.yaml",
@@ -81,16 +81,20 @@ var goldens = map[string]string{
 	etcd:              "control-plane-operator/components/etcd/testdata/*.yaml",
 	kubeProxy:         "control-plane-operator/hostedcluster/objects/testdata/kube-proxy*.yaml",
 	kubelet:           "hypershift-operator/nodepool/nodeconfig/testdata/*.yaml",
-	pods:              "control-plane-operator/components/*/testdata/*.yaml",
+	pods:              "control-plane-operator/components/*/testdata/*.yaml control-plane-operator/components/testdata/*.yaml",
 }
 
 // Samples returns the samples of each component.
 func Samples(root string) (map[string][]Sample, error) {
 	all := map[string][]Sample{}
-	for component, pattern := range goldens {
-		files, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("reading the samples of %s: no file %s: %w", component, pattern, err)
+	for component, patterns := range goldens {
+		var files []string
+		for pattern := range strings.FieldsSeq(patterns) {
+			matches, err := filepath.Glob(filepath.Join(root, pattern))
+			if err != nil || len(matches) == 0 {
+				return nil, fmt.Errorf("reading the samples of %s: no file %s: %w", component, pattern, err)
+			}
+			files = append(files, matches...)
 		}
 		for _, file := range files {
 			text, err := os.ReadFile(file)

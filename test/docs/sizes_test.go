@@ -32,16 +32,17 @@ func TestSizesOfControlPlanes(t *testing.T) {
 			memory.Add(requests[corev1.ResourceMemory])
 			cpu.Add(requests[corev1.ResourceCPU])
 		}
-		for _, name := range []string{"etcd", "kubeapiserver", "kubecontrollermanager", "kubescheduler", "cloudcontrollermanager", "ebscsicontroller", "podidentitywebhook", "router"} {
+		for _, name := range []string{"etcd", "kubeapiserver", "podidentitywebhook", "router"} {
 			golden := components.golden
 			if name == "router" && golden == "single" {
 				golden = "private"
 			}
 			add("control-plane-operator/components/" + name + "/testdata/" + golden + ".yaml")
 		}
-		for _, name := range []string{"controlplaneoperator", "clusterapi", "capiprovider"} {
-			add("hypershift-operator/hostedcluster/components/" + name + "/assets/deployment.yaml")
-		}
+		controllers := map[string]string{"single": "controllers", "highly-available": "controllers-highly-available"}
+		add("control-plane-operator/components/testdata/" + controllers[components.golden] + ".yaml")
+		add("hypershift-operator/hostedcluster/components/controlplaneoperator/assets/deployment.yaml")
+		add("hypershift-operator/hostedcluster/clusterapi/testdata/plain.yaml")
 		for row, value := range map[string]string{
 			"Pods":              fmt.Sprint(pods),
 			"Memory, requested": fmt.Sprintf("%.1f GiB", memory.AsApproximateFloat64()/(1<<30)),

@@ -6,10 +6,10 @@ import (
 
 // Condition types and reasons of a ControlPlaneComponent.
 const (
-	// ControlPlaneComponentAvailable is True when enough pods of the component are ready. A new component has no conditions for
-	// ten seconds, unless it is available or has a problem.
+	// ControlPlaneComponentAvailable is True when the containers of the component are ready in enough pods. Several components may share
+	// their pods. A new component has no conditions for ten seconds, unless it is available or has a problem.
 	ControlPlaneComponentAvailable = "Available"
-	// ControlPlaneComponentRolloutComplete is True when all pods of the component run the desired version.
+	// ControlPlaneComponentRolloutComplete is True when the component runs the desired version in all its pods.
 	ControlPlaneComponentRolloutComplete = "RolloutComplete"
 
 	// WaitingForDependenciesReason: the component waits for other components.

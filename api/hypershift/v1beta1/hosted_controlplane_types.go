@@ -147,10 +147,6 @@ type HostedControlPlaneStatus struct {
 	// reset.
 	// +optional
 	KubeletVerification KubeletVerification `json:"kubeletVerification,omitempty"`
-	// HadNodes is true once the cluster has had a node. It is never reset: controllers for nodes may have left load balancers and
-	// volumes that only they delete.
-	// +optional
-	HadNodes bool `json:"hadNodes,omitempty"`
 	// ControlPlaneEndpoint is the address of the API server.
 	// +optional
 	ControlPlaneEndpoint APIEndpoint `json:"controlPlaneEndpoint,omitempty"`

@@ -45,7 +45,7 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	c.Args = append(c.Args, target.LeaderElection(*d.Spec.Replicas)...)
 	region, role := env.HCP.Spec.Platform.AWS.Region, string(env.HCP.Spec.Platform.AWS.RolesRef.KubeCloudControllerARN)
 	c.Env = slices.Concat(c.Env, component.AWSIdentity(region, role), env.Egress)
-	minter := component.Container(pod, "cloud-token-minter")
+	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.CloudControllerSubject, "--role-arn="+role, "--region="+region)
 	minter.Env = append(minter.Env, env.Egress...)
 	target.TrustUser(env, pod)

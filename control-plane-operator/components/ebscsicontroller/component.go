@@ -70,7 +70,7 @@ func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 		c.Args = append(c.Args, "--extra-tags="+tags)
 	}
 	c.Env = slices.Concat(c.Env, component.AWSIdentity(aws.Region, string(aws.RolesRef.StorageARN)), env.Egress)
-	minter := component.Container(pod, "ebs-token-minter")
+	minter := component.Container(pod, "token-minter")
 	minter.Args = append(minter.Args, "--issuer="+env.HCP.Spec.IssuerURL, "--subject="+names.StorageSubject,
 		"--role-arn="+string(aws.RolesRef.StorageARN), "--region="+aws.Region)
 	minter.Env = append(minter.Env, env.Egress...)

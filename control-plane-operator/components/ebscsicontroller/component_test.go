@@ -65,7 +65,7 @@ func TestOnlyTheMinterSeesTheSigningKey(t *testing.T) {
 	pod := objs[len(objs)-1].(*appsv1.Deployment).Spec.Template.Spec
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		for _, m := range c.VolumeMounts {
-			if m.Name == "service-account" && c.Name != "ebs-token-minter" {
+			if m.Name == "service-account" && c.Name != "token-minter" {
 				t.Errorf("container %s mounts the signing key", c.Name)
 			}
 		}

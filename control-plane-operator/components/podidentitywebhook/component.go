@@ -8,7 +8,7 @@
 // The API server signs the token, with the issuer of the hosted cluster. The subject is the ServiceAccount, and never one of the
 // operators' subjects (names.ControlPlaneOperatorSubject and the others).
 //
-// The webhook runs in the pods of kube-controller-manager, and the API server reaches it there by the name of its Service. Webhooks
+// The webhook runs in the namespace of the control plane, and the API server reaches it there by the name of its Service. Webhooks
 // with a URL do not use the tunnels. hostedcluster/objects registers it in the hosted cluster.
 package podidentitywebhook
 
@@ -29,7 +29,6 @@ var assets embed.FS
 var Component = component.Component[*target.ControlPlane]{
 	Name:   names.PodIdentityWebhook,
 	Assets: assets,
-	In:     names.KubeControllerManager,
 	After:  []string{names.KubeAPIServer},
 	Wanted: func(env *target.ControlPlane) bool { return env.HCP.Spec.Platform.AWS != nil },
 	Adapters: []component.Adapter[*target.ControlPlane]{

@@ -72,7 +72,7 @@ func (r *Reconciler) controller() *Controller {
 		reconcile.Group(
 			reconcile.Step[*scope]{Name: "release", Condition: hyperv1.ValidReleaseInfo, Run: r.resolveRelease},
 			reconcile.Step[*scope]{Name: "hosts", Run: r.resolveHosts},
-			reconcile.Step[*scope]{Name: "nodes", Run: r.resolveWorkers},
+			reconcile.Step[*scope]{Name: "nodes", Run: r.resolveNodes},
 		),
 		{Name: "certificates", Run: r.ensureCertificates},
 		{Name: "gather", Run: r.gather},
@@ -123,9 +123,9 @@ type scope struct {
 	api, konnectivity target.Host
 	routes            []routev1.Route
 	services          map[string]*corev1.Service
-	// workers is true if there are nodes, or have been. resolveWorkers
-	workers bool
-	// expectsNodes is true if there are or were nodes, or there will be. resolveWorkers
+	// hasNodes is true if there are nodes. resolveNodes
+	hasNodes bool
+	// expectsNodes is true if there are nodes, there will be, or there may have been. resolveNodes
 	expectsNodes bool
 	available    []string
 	// pods names the pods of components, and serving is true while an API server has one; only of a control plane that sleeps.

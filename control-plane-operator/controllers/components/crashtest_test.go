@@ -30,5 +30,9 @@ func TestCrashConsistencyAndLeaks(t *testing.T) {
 }
 
 func TestCrashConsistencyUnderFaults(t *testing.T) {
-	crashtest.APIFaults(t, story(hyperv1.HighlyAvailable))
+	crashtest.APIFaults(t, func(t testing.TB) *crashtest.Scenario {
+		s := story(hyperv1.HighlyAvailable)(t)
+		s.MaxPasses = 70 // each fault of an object that shared pods mount delays these
+		return s
+	})
 }

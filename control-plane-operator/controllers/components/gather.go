@@ -3,7 +3,6 @@ package components
 import (
 	"context"
 	"fmt"
-	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -81,7 +80,7 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	requeueAfter, changed, err := r.Certificates.Ensure(ctx, s.hcp, certificates.Facts{
 		API: s.api, Konnectivity: s.konnectivity,
 		KubeadminPassword:  s.runs.Components[oauthServer] != "",
-		MetricsServer:      s.workers && s.wanted.Components[names.MetricsServer] != "",
+		MetricsServer:      s.expectsNodes && s.wanted.Components[names.MetricsServer] != "",
 		PodIdentityWebhook: s.hcp.Spec.Platform.AWS != nil && s.runs.Components[names.PodIdentityWebhook] != "",
 		EBSCSIController:   ebscsicontroller.Wanted(s.hcp, s.expectsNodes) && s.runs.Components[names.EBSCSIDriverImage] != "",
 		CloudController:    cloudcontrollermanager.Wanted(s.hcp, s.expectsNodes),
@@ -144,7 +143,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	return nil
 }
 
-// resolveKubeletVerification enables the verification of kubelets at once if the cluster has never had nodes, and
+// resolveKubeletVerification enables the verification of kubelets at once if the cluster has no nodes, and
 // otherwise as soon as all nodes have certificates. The status records it: a node with a certificate that becomes invalid must
 // not disable the verification of other nodes.
 func (r *Reconciler) resolveKubeletVerification(_ context.Context, s *scope) error {
@@ -152,7 +151,7 @@ func (r *Reconciler) resolveKubeletVerification(_ context.Context, s *scope) err
 	if s.paused || ca == nil || ca.Data[pki.TrustKey] == "" {
 		return nil // users who bring their certificates may have none for kubelets: keep the current setting
 	}
-	if !s.workers || meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.KubeletServingCertificatesSigned) {
+	if !s.hasNodes || meta.IsStatusConditionTrue(s.hcp.Status.Conditions, hyperv1.KubeletServingCertificatesSigned) {
 		s.hcp.Status.KubeletVerification = hyperv1.KubeletVerificationEnabled
 	}
 	return nil
@@ -173,32 +172,22 @@ func (r *Reconciler) available(ctx context.Context, hcp *hyperv1.HostedControlPl
 	return names, nil
 }
 
-// resolveWorkers determines whether the cluster has or had nodes, and whether it expects any. The hypershift-operator runs Cluster
-// API while there are node pools.
-func (r *Reconciler) resolveWorkers(ctx context.Context, s *scope) (err error) {
-	s.workers = s.hcp.Status.HadNodes || ptr.Deref(s.hcp.Status.NodeCount, 0) > 0
-	if !s.workers {
-		// Earlier versions ran this Deployment from the first node on, and had no other record. It is removed after the record is written.
-		if s.workers, err = r.deployed(ctx, s.hcp, names.CloudControllerManager); err != nil {
-			return err
-		}
-		if s.workers {
-			return reconcile.Wait(time.Second, hyperv1.WaitingForReason, "recording that the cluster has had nodes")
-		}
-	}
+// resolveNodes determines whether the cluster has nodes, and whether it expects any. The hypershift-operator runs Cluster API while
+// there are node pools. Once they have run, the controllers for nodes stay: they may have left load balancers and volumes that only they
+// delete.
+func (r *Reconciler) resolveNodes(ctx context.Context, s *scope) error {
+	s.hasNodes = ptr.Deref(s.hcp.Status.NodeCount, 0) > 0
 	// Elsewhere than on AWS nodes join by themselves: nothing announces them.
-	s.expectsNodes = s.workers || s.hcp.Spec.Platform.AWS == nil || s.hcp.Spec.AutoNode.Karpenter() != nil
-	if !s.expectsNodes {
-		s.expectsNodes, err = r.deployed(ctx, s.hcp, names.ClusterAPI)
+	s.expectsNodes = s.hasNodes || s.hcp.Spec.Platform.AWS == nil || s.hcp.Spec.AutoNode.Karpenter() != nil
+	for name, sign := range map[string]client.Object{names.ClusterAPI: &appsv1.Deployment{}, names.CloudControllerManager: &hyperv1.ControlPlaneComponent{}} {
+		if s.expectsNodes {
+			return nil
+		}
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, sign)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("getting %T %s: %w", sign, name, err)
+		}
+		s.expectsNodes = err == nil
 	}
-	return err
-}
-
-// deployed reports whether a Deployment exists.
-func (r *Reconciler) deployed(ctx context.Context, hcp *hyperv1.HostedControlPlane, name string) (bool, error) {
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: hcp.Namespace, Name: name}, &appsv1.Deployment{})
-	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("getting Deployment %s: %w", name, err)
-	}
-	return err == nil, nil
+	return nil
 }

@@ -7,12 +7,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
@@ -20,7 +17,7 @@ import (
 )
 
 // A cluster without nodes has no scheduler, and no controllers for nodes. It gets them with its first node pool, before its first
-// node, and keeps them when there has been a node.
+// node, and keeps them: the cloud-controller-manager may have made load balancers, also without a node.
 func TestSmallControlPlaneWithoutNodes(t *testing.T) {
 	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
 	e.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) {
@@ -36,38 +33,23 @@ func TestSmallControlPlaneWithoutNodes(t *testing.T) {
 
 	e.Delete(clusterAPI())
 	e.Settle()
-	e.expectSmall("without the node pool, which never had a node", true)
-
-	e.nodes(1, metav1.ConditionTrue)
-	e.Settle()
-	e.expectSmall("with a node that joined by itself", false)
-	e.nodes(0, metav1.ConditionTrue)
-	e.Settle()
-	e.expectSmall("after that node has gone", false)
+	e.expectSmall("without the node pool, which never had a node", false)
 }
 
-// Earlier versions ran the cloud-controller-manager in pods of its own, from the first node on. What it made is deleted only by its successor.
-func TestNodesOfEarlierVersionsAreRemembered(t *testing.T) {
+func TestANodeThatJoinsByItselfNeedsAScheduler(t *testing.T) {
 	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
 	e.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) {
 		r.Components[names.CloudControllerManager] = "example.test/aws-cloud-controller-manager:1.35.4"
 	}))
 	e.Delete(clusterAPI())
-	own := testenv.In(testenv.Namespace, names.CloudControllerManager)
-	own.Labels = map[string]string{apply.InventoryLabel: names.ControlPlaneOperator + "." + names.CloudControllerManager}
-	former := &appsv1.Deployment{ObjectMeta: own, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](0)}}
-	e.Must(controllerutil.SetControllerReference(e.HCP(), former, scheme))
-	e.Create(former)
-	e.Restart()
-	e.Once()
-	if !e.HCP().Status.HadNodes || e.Exists(componentNamed(names.KubeControllerManager)) {
-		t.Error("a crash could lose the record: other objects are written before it")
-	}
 	e.Settle()
-	e.expectSmall("after an update of the operator", false)
-	if e.Exists(&appsv1.Deployment{ObjectMeta: testenv.In(testenv.Namespace, names.CloudControllerManager)}) {
-		t.Error("the former pods are left")
-	}
+	e.expectSmall("without nodes", true)
+	e.nodes(1, metav1.ConditionTrue)
+	e.Settle()
+	e.expectSmall("with a node", false)
+	e.nodes(0, metav1.ConditionTrue)
+	e.Settle()
+	e.expectSmall("after that node has gone", false)
 }
 
 func TestNodesThatJoinByThemselvesNeedAScheduler(t *testing.T) {

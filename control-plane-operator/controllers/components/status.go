@@ -25,7 +25,6 @@ type statusPart struct {
 	VersionStatus       *versions                          `json:"versionStatus,omitempty"`
 	ControlPlaneVersion *hyperv1.ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
 	KubeletVerification hyperv1.KubeletVerification        `json:"kubeletVerification,omitempty"`
-	HadNodes            bool                               `json:"hadNodes,omitempty"`
 	EtcdRestore         string                             `json:"etcdRestore,omitempty"`
 	// Deprecated fields, for clients that use them.
 	ReleaseImage                   string       `json:"releaseImage,omitempty"`
@@ -39,7 +38,7 @@ type versions struct {
 }
 
 func fields(hcp *hyperv1.HostedControlPlane) any {
-	part := statusPart{ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification, HadNodes: hcp.Status.HadNodes, EtcdRestore: hcp.Status.EtcdRestore}
+	part := statusPart{ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification, EtcdRestore: hcp.Status.EtcdRestore}
 	if v := hcp.Status.VersionStatus; v != nil {
 		part.VersionStatus = &versions{Desired: v.Desired, History: v.History, ObservedGeneration: v.ObservedGeneration}
 		part.ReleaseImage = v.Desired.Image
@@ -70,7 +69,6 @@ func (r *Reconciler) summarize(s *scope, _ reconcile.Report, conditions *reconci
 	if s.deleting() {
 		return
 	}
-	s.hcp.Status.HadNodes = s.hcp.Status.HadNodes || s.workers
 	reportSleep(s, conditions)
 	if s.states == nil {
 		return

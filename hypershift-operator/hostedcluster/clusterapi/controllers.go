@@ -84,7 +84,7 @@ func (m Manager) HasControllers(ctx context.Context, plane controlplane.Namespac
 	return err == nil, nil
 }
 
-// desiredBinding allows both programs to read CustomResourceDefinitions, which have
+// desiredBinding allows Cluster API and its provider to read CustomResourceDefinitions, which have
 // the versions of kinds and are in no namespace. The garbage collector deletes it
 // with the namespace: until then the programs run and read.
 func desiredBinding(plane controlplane.Namespace, namespace types.UID) *rbacv1.ClusterRoleBinding {

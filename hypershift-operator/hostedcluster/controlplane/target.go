@@ -122,7 +122,7 @@ func (t *Target) Complete(c component.Traits, w *component.Workload) error {
 	*w.Selector = &metav1.LabelSelector{MatchLabels: labels}
 	w.Template.ObjectMeta = metav1.ObjectMeta{Labels: podLabels, Annotations: t.Pods.Annotations}
 	if d, ok := w.Object.(*appsv1.Deployment); ok {
-		// A second pod would only wait for the lease of the first one.
+		// Two pods of Cluster API would do everything twice. Others would wait for the Lease of the first pod.
 		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	}
 	pod := w.Pod()
@@ -144,7 +144,7 @@ func (t *Target) Complete(c component.Traits, w *component.Workload) error {
 func Render(t *Target, components []component.Component[*Target]) (objs, workloads []client.Object, err error) {
 	rendered := component.RenderAll(t, components...)
 	if len(rendered) < len(components) {
-		return nil, nil, fmt.Errorf("rendering %d components, of which the images are known for %d only", len(components), len(rendered))
+		return nil, nil, fmt.Errorf("rendering %d components: only %d of them have all images", len(components), len(rendered))
 	}
 	for _, c := range rendered {
 		if c.Err != nil {

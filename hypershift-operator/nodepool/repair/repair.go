@@ -68,7 +68,7 @@ func cannotSeeNodes(ctx context.Context, c client.Reader, pool *objects.Pool) (s
 		return "", fmt.Errorf("getting Deployment %s: %w", names.ClusterAPI, err)
 	}
 	if apierrors.IsNotFound(err) || capi.Status.AvailableReplicas == 0 {
-		return "Cluster API does not run", nil
+		return "Cluster API or its AWS provider does not run", nil
 	}
 	if pool.Cluster == nil || !meta.IsStatusConditionTrue(pool.Cluster.Status.Conditions, clusterv1.ClusterRemoteConnectionProbeCondition) {
 		return "Cluster API does not reach the API server of the cluster", nil

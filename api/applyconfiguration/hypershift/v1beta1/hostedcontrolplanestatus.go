@@ -33,9 +33,6 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	// have this from the start. In a cluster with older nodes it starts when all nodes have certificates. It is never
 	// reset.
 	KubeletVerification *hypershiftv1beta1.KubeletVerification `json:"kubeletVerification,omitempty"`
-	// HadNodes is true once the cluster has had a node. It is never reset: controllers for nodes may have left load balancers and
-	// volumes that only they delete.
-	HadNodes *bool `json:"hadNodes,omitempty"`
 	// ControlPlaneEndpoint is the address of the API server.
 	ControlPlaneEndpoint *APIEndpointApplyConfiguration `json:"controlPlaneEndpoint,omitempty"`
 	// OAuthCallbackURLTemplate is the callback URL for identity providers.
@@ -147,14 +144,6 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithVersion(value string) *
 // If called multiple times, the KubeletVerification field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithKubeletVerification(value hypershiftv1beta1.KubeletVerification) *HostedControlPlaneStatusApplyConfiguration {
 	b.KubeletVerification = &value
-	return b
-}
-
-// WithHadNodes sets the HadNodes field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the HadNodes field is set to the value of the last call.
-func (b *HostedControlPlaneStatusApplyConfiguration) WithHadNodes(value bool) *HostedControlPlaneStatusApplyConfiguration {
-	b.HadNodes = &value
 	return b
 }
 

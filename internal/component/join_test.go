@@ -1,6 +1,9 @@
 package component
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -171,5 +175,68 @@ func TestAGuestWaitsForItsHost(t *testing.T) {
 	}
 	if states[0].Available || states[0].RolledOut || !states[1].Available {
 		t.Errorf("%+v", states)
+	}
+}
+
+// Pods that start with a former object that they mount would not be restarted when the object is written.
+func TestSharedPodsWaitForAllObjects(t *testing.T) {
+	hcp := &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", UID: "1"}}
+	failing := true
+	var applied []string
+	r := runner(interceptor.Funcs{Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+		text, err := json.Marshal(obj)
+		if err != nil {
+			return err
+		}
+		var named struct {
+			Kind     string
+			Metadata struct{ Name string }
+		}
+		if err := json.Unmarshal(text, &named); err != nil {
+			return err
+		}
+		if failing && named.Kind == "ConfigMap" {
+			return errors.New("no answer")
+		}
+		applied = append(applied, named.Kind+" "+named.Metadata.Name)
+		return c.Apply(ctx, obj, opts...)
+	}})
+	empty := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "manager"}}
+	ensure := func() ([]State, error) {
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scheduler"}}
+		desired := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "manager"}, Spec: shared().Spec}
+		return r.Ensure(t.Context(), ControlPlane{HCP: hcp, Version: "1", Components: []Rendered{
+			{Name: "manager", Workload: empty, Containers: []string{"wait", "manager"}, Objects: []client.Object{desired}},
+			{Name: "scheduler", Host: "manager", Workload: empty, Containers: []string{"scheduler"}, Objects: []client.Object{config}},
+		}}, false)
+	}
+	states, err := ensure()
+	if err == nil || slices.Contains(applied, "Deployment manager") {
+		t.Errorf("%v after %v", err, applied)
+	}
+	if !states[0].Degraded || !strings.Contains(states[0].Message, "scheduler, in the same pods: ") {
+		t.Errorf("%+v", states[0])
+	}
+	failing = false
+	if _, err := ensure(); err != nil {
+		t.Fatal(err)
+	}
+	if i, j := slices.Index(applied, "ConfigMap scheduler"), slices.Index(applied, "Deployment manager"); i < 0 || j < i {
+		t.Errorf("applied %v", applied)
+	}
+}
+
+// While the init container of the pod waits, a former warning about the pod is no problem.
+func TestAGuestThatWaitsIsNotDegraded(t *testing.T) {
+	d := shared()
+	pod := podOf(d, false)
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "wait", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	for i := range pod.Status.ContainerStatuses {
+		pod.Status.ContainerStatuses[i].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
+	}
+	r := runner(interceptor.Funcs{}, d, pod, event(pod, "Warning", "FailedMount", "not yet"))
+	p := &part{Rendered: Rendered{Name: "scheduler", Containers: []string{"scheduler"}}, observation: evaluate(d)}
+	if got, err := r.problem(t.Context(), p); err != nil || got.reason != "" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -33,7 +33,7 @@ type ControlPlane struct {
 	OperatorImage string
 	// API and Konnectivity are the addresses for nodes and users of the hosted cluster, empty while they are not known.
 	API, Konnectivity Host
-	// ExpectsNodes is true when the cluster has or has had nodes, has node pools, or makes nodes on demand.
+	// ExpectsNodes is true when the cluster has nodes, has or had node pools or nodes on demand, or is not on AWS.
 	ExpectsNodes bool
 	// Available names the available components.
 	Available []string

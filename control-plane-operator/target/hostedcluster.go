@@ -34,7 +34,7 @@ type HostedCluster struct {
 	// KonnectivityCertificate is the content of the Secret with the certificate of the tunnels.
 	KonnectivityCertificate Fact[map[string][]byte]
 	// MetricsServerCertificate is the content of the Secret with the serving certificate of metrics-server, or nil without
-	// such a Secret. It exists once the cluster has nodes and its release contains metrics-server.
+	// such a Secret. It exists once the cluster expects nodes and its release contains metrics-server.
 	MetricsServerCertificate Fact[map[string][]byte]
 	// KubeletAuthorities are the authorities that sign the serving certificates of kubelets.
 	KubeletAuthorities Fact[[]byte]

@@ -56,7 +56,7 @@ type Component[T Target] struct {
 	// rollout of the version.
 	After []string
 	// In names the component whose pods run the containers of this one; empty for pods of its own. Then its workload is only the
-	// source of containers and volumes.
+	// source of containers and volumes, and it is changed when its host is.
 	In string
 	// Wanted reports whether the cluster has this component. Nil means every cluster.
 	Wanted func(T) bool

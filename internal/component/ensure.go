@@ -101,8 +101,11 @@ func (r *Runner) Ensure(ctx context.Context, plane ControlPlane, held bool) ([]S
 			return nil, err
 		}
 	}
-	for _, p := range parts {
+	for _, p := range hosts {
 		p.waits = p.waitsFor(plane.Version, held, parts)
+	}
+	for _, p := range guests {
+		p.waits = p.host.waits
 	}
 	for _, some := range [][]*part{guests, hosts} { // pods do not start before the objects that they mount exist
 		each(some, func(p *part) { p.failed = r.applyObjects(ctx, plane, p) })
@@ -237,10 +240,18 @@ func (p *part) isWorkload(obj client.Object) bool {
 	return p.Workload != nil && reflect.TypeOf(obj) == reflect.TypeOf(p.Workload) && obj.GetName() == p.Workload.GetName()
 }
 
+// failure is why the component, or the pods that it shares, were not applied.
+func (p *part) failure() error {
+	if p.failed == nil && p.host != nil {
+		return p.host.failed
+	}
+	return p.failed
+}
+
 // applyObjects applies one component unless it waits for another. Pods are not changed before the objects of all that run in them: they would
 // start with former contents, and no later change would restart them.
 func (r *Runner) applyObjects(ctx context.Context, plane ControlPlane, p *part) error {
-	if err := errors.Join(p.readErr, p.Err); err != nil || p.waits != "" {
+	if p.readErr != nil || p.Err != nil || p.waits != "" {
 		return p.Err
 	}
 	for _, guest := range p.guests {
@@ -260,7 +271,7 @@ func (r *Runner) report(ctx context.Context, plane ControlPlane, p *part) (State
 	}
 	state, err := r.evaluateState(ctx, plane, p)
 	state.Unreported = p.status != nil && r.starting(p.status, state)
-	if err == nil && !reconcile.IsTransientAPIError(p.failed) {
+	if err == nil && !reconcile.IsTransientAPIError(p.failure()) {
 		err = r.writeStatus(ctx, plane, p, state)
 	}
 	if err = errors.Join(p.failed, err); err != nil {

@@ -23,6 +23,8 @@ type observation struct {
 	complete bool
 	// replacing is true when some pods are not up to date.
 	replacing bool
+	// starting is true when new pods of a Deployment have not been ready yet, and are within its progress deadline.
+	starting bool
 	// refused is why pods cannot be created, as reported by the workload.
 	refused string
 }
@@ -54,6 +56,7 @@ func evaluate(obj client.Object) observation {
 		o.available = s.AvailableReplicas > 0
 		o.complete = !o.replacing && s.AvailableReplicas >= wanted
 		o.refused = refusal(s.Conditions)
+		o.starting = progressing(s.Conditions)
 	case *appsv1.StatefulSet:
 		s := w.Status
 		o.replacing = s.ObservedGeneration < w.Generation || s.CurrentRevision != s.UpdateRevision
@@ -105,6 +108,17 @@ func (p *part) readyIn(pod *corev1.Pod) bool {
 func (p *part) isIn(containers []string) bool {
 	return !slices.ContainsFunc(p.Containers, func(own string) bool { return !slices.Contains(containers, own) })
 }
+
+// progressing reports whether a rollout goes on. Its last reason stays when it has ended.
+func progressing(conds []appsv1.DeploymentCondition) bool {
+	return slices.ContainsFunc(conds, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionTrue && c.Reason != newReplicaSetAvailable
+	})
+}
+
+// newReplicaSetAvailable is the reason of a rollout that has ended
+// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment).
+const newReplicaSetAvailable = "NewReplicaSetAvailable"
 
 func refusal(conds []appsv1.DeploymentCondition) string {
 	for _, c := range conds {

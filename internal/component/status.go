@@ -38,10 +38,7 @@ const Asleep = "the control plane sleeps"
 
 // evaluateState computes the State of a component after it was applied.
 func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part) (State, error) {
-	failed, changed := p.failed, p.changed
-	if p.host != nil {
-		failed, changed = cmp.Or(p.failed, p.host.failed), p.host.changed
-	}
+	failed, changed := p.failure(), p.changed || p.host != nil && p.host.changed
 	s := State{Name: p.Name, Available: p.available}
 	if p.status != nil {
 		s.Version = p.status.Status.Version
@@ -73,7 +70,7 @@ func (r *Runner) evaluateState(ctx context.Context, plane ControlPlane, p *part)
 		cause = problem{hyperv1.WaitingForDependenciesReason, p.waits}
 	case p.live == nil || plane.HCP.SleepPhase() == hyperv1.SleepPhaseWaking:
 		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being started"}
-	case changed || p.replacing || p.complete:
+	case changed || p.replacing || p.starting || p.complete:
 		cause = problem{hyperv1.WaitingForRolloutCompleteReason, "its pods are being replaced"}
 	default: // it was complete, and its objects are unchanged
 		cause = problem{hyperv1.PodsNotReadyReason, "it has fewer pods ready than it should"}

@@ -24,7 +24,6 @@ var Component = component.Component[*target.ControlPlane]{
 	Name:   names.CloudControllerManager,
 	Assets: assets,
 	In:     names.KubeControllerManager,
-	After:  []string{names.KubeAPIServer},
 	Wanted: func(env *target.ControlPlane) bool { return Wanted(env.HCP, env.ExpectsNodes) },
 	Adapters: []component.Adapter[*target.ControlPlane]{
 		component.On("deployment.yaml", adaptDeployment),

@@ -1,5 +1,5 @@
 // Package kubecontrollermanager runs the kube-controller-manager of a hosted cluster. Its pods also run the other controllers of the
-// hosted cluster, which are clients of the same API server: a cluster costs one pod, and one address of a VPC, instead of five. See
+// hosted cluster, which are clients of the same API server: a cluster costs one pod, and one address of a VPC, instead of four. See
 // decision 0097.
 package kubecontrollermanager
 

@@ -18,7 +18,7 @@ import (
 
 func adaptDeployment(env *target.ControlPlane, d *appsv1.Deployment) error {
 	if *d.Spec.Replicas == 1 {
-		// No leader is elected, so that two pods must not run at the same time, however long the new one takes to become ready.
+		// No leader is elected, so that two pods must not run side by side during a rollout, however long the new one takes to become ready.
 		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	}
 	c := component.Container(&d.Spec.Template.Spec, names.KubeControllerManager)

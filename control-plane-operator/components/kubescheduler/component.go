@@ -19,7 +19,6 @@ var Component = component.Component[*target.ControlPlane]{
 	Name:   names.KubeScheduler,
 	Assets: assets,
 	In:     names.KubeControllerManager,
-	After:  []string{names.KubeAPIServer},
 	// Without nodes it has nothing to choose from.
 	Wanted: func(env *target.ControlPlane) bool { return env.ExpectsNodes },
 	Adapters: []component.Adapter[*target.ControlPlane]{

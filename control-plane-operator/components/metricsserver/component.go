@@ -6,7 +6,7 @@
 // The control plane signs the serving certificate of metrics-server, and the APIService contains the authorities that verify it.
 // metrics-server verifies the serving certificates of kubelets.
 //
-// The component starts with the first node, and the API is registered only while there are nodes. An API server that
+// The component exists from the first node pool on, and the API is registered only while there are nodes. An API server that
 // cannot reach a registered API reports incomplete discovery, and does not finish the deletion of namespaces.
 package metricsserver
 
@@ -43,7 +43,7 @@ var Component = component.Component[*target.HostedCluster]{
 	},
 }
 
-// wanted is false until there is a certificate, which is signed when the cluster has its first node.
+// wanted is false until there is a certificate, which is signed when the cluster expects nodes.
 func wanted(t *target.HostedCluster) bool {
 	certificate, err := t.MetricsServerCertificate.Get()
 	return t.Has(names.MetricsServer) && (err != nil || len(certificate) > 0)

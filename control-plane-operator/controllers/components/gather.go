@@ -179,13 +179,19 @@ func (r *Reconciler) resolveNodes(ctx context.Context, s *scope) error {
 	s.hasNodes = ptr.Deref(s.hcp.Status.NodeCount, 0) > 0
 	// Elsewhere than on AWS nodes join by themselves: nothing announces them.
 	s.expectsNodes = s.hasNodes || s.hcp.Spec.Platform.AWS == nil || s.hcp.Spec.AutoNode.Karpenter() != nil
-	for name, sign := range map[string]client.Object{names.ClusterAPI: &appsv1.Deployment{}, names.CloudControllerManager: &hyperv1.ControlPlaneComponent{}} {
+	for _, sign := range []struct {
+		name string
+		obj  client.Object
+	}{
+		{names.ClusterAPI, &appsv1.Deployment{}},
+		{names.CloudControllerManager, &hyperv1.ControlPlaneComponent{}}, {names.EBSCSIController, &hyperv1.ControlPlaneComponent{}},
+	} {
 		if s.expectsNodes {
 			return nil
 		}
-		err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: name}, sign)
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.hcp.Namespace, Name: sign.name}, sign.obj)
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("getting %T %s: %w", sign, name, err)
+			return fmt.Errorf("getting %T %s: %w", sign.obj, sign.name, err)
 		}
 		s.expectsNodes = err == nil
 	}

@@ -27,10 +27,17 @@ func (e *fakeKubelet) kubelet(ctx context.Context) error {
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
 		f := e.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
-		e.surge(ctx, f)
+		if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && len(f.old) > 0 {
+			for _, pod := range f.old {
+				e.Must(e.Admin().Delete(ctx, pod))
+			}
+		} else {
+			e.surge(ctx, f)
+		}
 		f = e.fleetOf(ctx, d, d.Spec.Template, int(*d.Spec.Replicas))
 		before := d.DeepCopy()
 		d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = int32(len(f.pods)), int32(len(f.fresh)), f.available()
+		d.Status.Conditions = f.progress()
 		e.publish(ctx, d, before)
 	}
 	for i := range statefulSets.Items {
@@ -40,9 +47,9 @@ func (e *fakeKubelet) kubelet(ctx context.Context) error {
 		f = e.fleetOf(ctx, s, s.Spec.Template, int(*s.Spec.Replicas))
 		before := s.DeepCopy()
 		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(f.pods)), f.available()
-		s.Status.UpdateRevision, s.Status.CurrentRevision = f.revision, f.revision
-		for _, old := range f.old {
-			s.Status.CurrentRevision = old.Labels[revision]
+		s.Status.UpdateRevision = f.revision
+		if s.Status.CurrentRevision == "" || len(f.old) == 0 && int(f.available()) == f.replicas { // the rollout ends when all are ready
+			s.Status.CurrentRevision = f.revision
 		}
 		e.publish(ctx, s, before)
 	}
@@ -92,6 +99,15 @@ func (e *fakeKubelet) fleetOf(ctx context.Context, owner client.Object, template
 		f.pods = append(f.pods, pod)
 	}
 	return f
+}
+
+// progress is the condition of a Deployment: its rollout goes on until all pods are new and ready.
+func (f *fleet) progress() []appsv1.DeploymentCondition {
+	reason := "NewReplicaSetAvailable"
+	if len(f.old) > 0 || int(f.available()) < f.replicas {
+		reason = "ReplicaSetUpdated"
+	}
+	return []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: reason}}
 }
 
 func (f *fleet) available() (n int32) {

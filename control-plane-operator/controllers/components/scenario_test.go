@@ -6,6 +6,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -109,6 +110,22 @@ func TestUpgradeFollowsTheDependencies(t *testing.T) {
 	}
 	if v := e.HCP().Status.VersionStatus; len(v.History) != 2 || v.History[0].Image != newer || v.History[1].State != configv1.CompletedUpdate {
 		t.Errorf("%+v", v)
+	}
+}
+
+// With one replica, kube-controller-manager has no pod for a moment. That is no fault.
+func TestARolloutIsNoFault(t *testing.T) {
+	e := up(t, hyperv1.SingleReplica)
+	e.release(newer)
+	none := false
+	e.SettleWith(func() {
+		none = none || len(e.podsWith(names.KubeControllerManager)) == 0
+		if c := meta.FindStatusCondition(e.HCP().Status.Conditions, hyperv1.HostedControlPlaneDegraded); c != nil && c.Status != isFalse {
+			t.Fatalf("%+v", c)
+		}
+	})
+	if missing := e.ready(t.Context()); missing != "" || !none {
+		t.Errorf("missing %s, without a pod %t", missing, none)
 	}
 }
 

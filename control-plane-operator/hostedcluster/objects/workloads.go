@@ -87,7 +87,7 @@ func (b *Builder) konnectivityCertificate(ctx context.Context) (map[string][]byt
 }
 
 // metricsServerCertificate returns the content of the Secret with the serving certificate of metrics-server, or nil: the
-// Secret does not exist before the first node.
+// Secret does not exist before the cluster expects nodes.
 func (b *Builder) metricsServerCertificate(ctx context.Context) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
 	err := b.Client.Get(ctx, client.ObjectKey{Namespace: b.HCP.Namespace, Name: names.MetricsServerCertificate}, secret)

@@ -143,8 +143,10 @@ func (t *Target) Complete(c component.Traits, w *component.Workload) error {
 // Render returns the objects of the components, and separately their workloads, which mount other objects.
 func Render(t *Target, components []component.Component[*Target]) (objs, workloads []client.Object, err error) {
 	rendered := component.RenderAll(t, components...)
-	if len(rendered) < len(components) {
-		return nil, nil, fmt.Errorf("rendering %d components: only %d of them have all images", len(components), len(rendered))
+	for _, c := range components {
+		if !slices.ContainsFunc(rendered, func(r component.Rendered) bool { return r.Name == c.Name }) {
+			return nil, nil, fmt.Errorf("component %s: one of its images is not known", c.Name)
+		}
 	}
 	for _, c := range rendered {
 		if c.Err != nil {

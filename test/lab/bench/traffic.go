@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// traffic is what clients other than the bench ask of the API server of the management cluster: all requests so far, and open watches.
+// traffic is what the API server of the management cluster is asked: all requests so far, without those of the clients of the bench, and open
+// watches. Manifests are applied by another client, which counts.
 type traffic struct{ requests, watches float64 }
 
 // ownRequests counts the requests of the bench.

@@ -16,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,9 +83,8 @@ func TestSharedRouter(t *testing.T) {
 // of another cluster: it reports the endpoint of the other as its own.
 func (h *hosted) takesOver(other *hosted) {
 	h.t.Helper()
-	as := "--as=" + h.asAccount(names.ControlPlaneOperator)
 	for _, what := range [][]string{{"get", "configmaps"}, {"patch", "configmaps"}, {"patch", "services"}, {"patch", "deployments.apps"}, {"create", "pods"}, {"create", "pods/exec"}} {
-		out, err := on.Kubectl(h.t.Context(), on.Kubeconfig, "", "auth", "can-i", what[0], what[1], "-n", hosting.Namespace, as)
+		out, err := on.Kubectl(h.t.Context(), on.Kubeconfig, "", "auth", "can-i", what[0], what[1], "-n", hosting.Namespace, "--as="+h.asAccount(names.ControlPlaneOperator))
 		if err == nil || !strings.HasPrefix(strings.TrimSpace(out), "no") {
 			h.t.Errorf("a control-plane-operator may %v in the namespace of the shared router: %s", what, strings.TrimSpace(out))
 		}
@@ -94,12 +95,13 @@ func (h *hosted) takesOver(other *hosted) {
 		return es
 	}
 	mine, stolen := link(h).Status.EndpointID, link(other).Status.EndpointID
+	config := rest.CopyConfig(h.on.Config)
+	config.Impersonate.UserName = h.asAccount(names.ControlPlaneOperator)
+	operator, err := client.New(config, client.Options{Scheme: h.management.Scheme()})
+	h.must(err)
 	report := func(endpoint string) {
-		out, err := on.Kubectl(h.t.Context(), on.Kubeconfig, "", "patch", "awsendpointservice", sharedrouter.EndpointService, "-n", h.namespace(), "--subresource=status",
-			"--type=merge", "-p", fmt.Sprintf(`{"status":{"endpointID":%q}}`, endpoint), as)
-		if err != nil {
-			h.t.Fatalf("%s: %v", out, err)
-		}
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":{"endpointID":%q}}`, endpoint))
+		h.must(operator.Status().Patch(h.t.Context(), link(h), patch))
 	}
 	report(stolen)
 	h.never("the endpoint of "+other.hc.Name+" leads to another cluster", func() bool {

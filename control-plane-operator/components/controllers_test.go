@@ -1,6 +1,7 @@
 package components_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +48,32 @@ func TestControllersShareAPod(t *testing.T) {
 	if d := cmp.Diff(want, containers); d != "" {
 		t.Errorf("containers (-want +got):\n%s", d)
 	}
+	// A file that one component writes must not reach another.
+	mountedBy := map[string]string{}
+	pod := component.AsWorkload(workloadOf(t, objs)).Pod()
+	for name, own := range containers {
+		for _, container := range own {
+			for _, m := range component.Container(pod, container).VolumeMounts {
+				if other := mountedBy[m.Name]; other != "" && other != name {
+					t.Errorf("%s and %s mount volume %s", other, name, m.Name)
+				}
+				mountedBy[m.Name] = name
+			}
+		}
+	}
+	if len(mountedBy) != len(pod.Volumes) {
+		t.Errorf("%d volumes are mounted, and the pod has %d", len(mountedBy), len(pod.Volumes))
+	}
+}
+
+// workloadOf returns the only workload among the objects.
+func workloadOf(t *testing.T, objs []client.Object) client.Object {
+	t.Helper()
+	i := slices.IndexFunc(objs, func(obj client.Object) bool { return component.AsWorkload(obj) != nil })
+	if i < 0 || slices.ContainsFunc(objs[i+1:], func(obj client.Object) bool { return component.AsWorkload(obj) != nil }) {
+		t.Fatal("there is not one workload")
+	}
+	return objs[i]
 }
 
 // A change of the key of service account tokens restarts kube-controller-manager, which reads it once, although the token minters in the same
@@ -56,13 +83,7 @@ func TestWhatOneControllerFollowsRestartsAnother(t *testing.T) {
 		env := withCertificates(false, "old")
 		env.Secrets[names.ServiceAccountSigningKey].Data[names.ServiceAccountPrivateKeyFile] = []byte(key)
 		objs, _ := controllers(t, env)
-		for _, obj := range objs {
-			if template := templateOf(obj); template != nil {
-				return template.Annotations
-			}
-		}
-		t.Fatal("there is no Deployment")
-		return nil
+		return component.AsWorkload(workloadOf(t, objs)).Template.Annotations
 	}
 	const hash = "hypershift.openshift.io/contents"
 	before, after := contents("one"), contents("two")

@@ -11,7 +11,7 @@ import (
 )
 
 // join adds the containers, volumes and annotations of a guest's pods to those of its host, and returns the names of the guest's containers there.
-// A volume gets the name of the guest before its own, and so does a container whose name is taken. The init containers of the host run first.
+// A volume gets the name of the guest before its own, and so does a container if its name is taken. The init containers of the host run first.
 //
 // Everything else belongs to the host. Pods in which the guest has set other fields are an error.
 func join(host, guest *corev1.PodTemplateSpec, name string) ([]string, error) {

@@ -84,7 +84,7 @@ func TestSettingsOfPodsAreNotLost(t *testing.T) {
 	}
 }
 
-// shared is a Deployment whose pods run two components, manager and scheduler.
+// shared is a Deployment with two components in its pods, manager and scheduler.
 func shared() *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: object("manager"), Spec: appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](1), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "manager"}}, Template: *template("manager", waiter()),

@@ -51,10 +51,10 @@ func (r *Runner) problem(ctx context.Context, p *part) (problem, error) {
 	return problem{}, nil
 }
 
-// podsOf returns the pods of a workload.
+// podsOf returns the pods of a workload. They are only read, so the cache does not copy them.
 func (r *Runner) podsOf(ctx context.Context, w *Workload) ([]corev1.Pod, error) {
 	pods := &corev1.PodList{}
-	if err := r.Client.List(ctx, pods, client.InNamespace(w.GetNamespace()), client.MatchingLabels((*w.Selector).MatchLabels)); err != nil {
+	if err := r.Client.List(ctx, pods, client.InNamespace(w.GetNamespace()), client.MatchingLabels((*w.Selector).MatchLabels), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the pods of %s: %w", w.GetName(), err)
 	}
 	return pods.Items, nil

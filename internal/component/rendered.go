@@ -25,7 +25,7 @@ type Rendered struct {
 	Err     error
 }
 
-// draft is a component whose pods may get containers of others.
+// draft is a component before containers of others join its pods.
 type draft[T Target] struct {
 	Component[T]
 	Rendered

@@ -19,12 +19,7 @@ import (
 // A cluster without nodes has no scheduler, and no controllers for nodes. It gets them with its first node pool, before its first
 // node, and keeps them: the cloud-controller-manager may have made load balancers, also without a node.
 func TestSmallControlPlaneWithoutNodes(t *testing.T) {
-	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
-	e.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) {
-		r.Components[names.CloudControllerManager] = "example.test/aws-cloud-controller-manager:1.35.4"
-	}))
-	e.Delete(clusterAPI())
-	e.Settle()
+	e := upWithoutPools(t)
 	e.expectSmall("without node pools", true)
 
 	e.Create(clusterAPI())
@@ -36,13 +31,20 @@ func TestSmallControlPlaneWithoutNodes(t *testing.T) {
 	e.expectSmall("without the node pool, which never had a node", false)
 }
 
-func TestANodeThatJoinsByItselfNeedsAScheduler(t *testing.T) {
+// upWithoutPools is an environment in which a release with the cloud-controller-manager runs, without node pools.
+func upWithoutPools(t *testing.T) *fakeKubelet {
+	t.Helper()
 	e := newFakeKubelet(t, controlPlane(hyperv1.SingleReplica))
 	e.releases.Put(fakerelease.With(fakerelease.Kubernetes(older, "1.35.4"), func(r *release.Release) {
 		r.Components[names.CloudControllerManager] = "example.test/aws-cloud-controller-manager:1.35.4"
 	}))
 	e.Delete(clusterAPI())
 	e.Settle()
+	return e
+}
+
+func TestANodeThatJoinsByItselfNeedsAScheduler(t *testing.T) {
+	e := upWithoutPools(t)
 	e.expectSmall("without nodes", true)
 	e.nodes(1, metav1.ConditionTrue)
 	e.Settle()

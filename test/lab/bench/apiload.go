@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -116,20 +117,8 @@ func (a apiLatency) String() string {
 
 // apiUnderLoad measures requests through load balancer and router, and with each the same request on the shorter paths.
 func apiUnderLoad(ctx context.Context, l *labBench) ([]report.Row, error) {
-	hc, customer, err := l.single(ctx)
+	hc, hosted, err := l.loaded(ctx, nil)
 	if err != nil {
-		return nil, err
-	}
-	pool := newPool(hc, customer, hc.Name+"-load")
-	pool.Spec.Platform.AWS.AMI = awsemulator.ImageAMD64WithKubelet
-	if err := l.management.Create(ctx, pool); err != nil {
-		return nil, err
-	}
-	hosted, err := l.hosted(ctx, hc)
-	if err != nil {
-		return nil, err
-	}
-	if err := createLoad(ctx, hosted, l.Images["busybox"]); err != nil {
 		return nil, err
 	}
 	key := client.ObjectKeyFromObject(hc)
@@ -157,6 +146,24 @@ func apiUnderLoad(ctx context.Context, l *labBench) ([]report.Row, error) {
 	others.Stop()
 	fmt.Fprintln(os.Stderr, result)
 	return apiUnderLoadRows([]apiLatency{*result}), l.end(ctx, []client.ObjectKey{key}, &labLife{})
+}
+
+// loaded creates a cluster with a node and with the objects that are requested. The edits replace texts of its sample.
+func (b *labBench) loaded(ctx context.Context, edits map[string]string) (*hyperv1.HostedCluster, client.Client, error) {
+	hc, customer, err := b.single(ctx, edits)
+	if err != nil {
+		return nil, nil, err
+	}
+	pool := newPool(hc, customer, hc.Name+"-load")
+	pool.Spec.Platform.AWS.AMI = awsemulator.ImageAMD64WithKubelet
+	if err := b.management.Create(ctx, pool); err != nil {
+		return nil, nil, err
+	}
+	hosted, err := b.hosted(ctx, hc)
+	if err != nil {
+		return nil, nil, err
+	}
+	return hc, hosted, createLoad(ctx, hosted, b.Images["busybox"])
 }
 
 func apiUnderLoadRows(all []apiLatency) []report.Row {

@@ -50,7 +50,7 @@ type dayTwoResult struct {
 
 // dayTwo measures a backup, a restore in place and a move of one cluster with a gibibyte in etcd.
 func dayTwo(ctx context.Context, b *labBench) (_ []report.Row, err error) {
-	hc, customer, err := b.single(ctx)
+	hc, customer, err := b.single(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -177,7 +177,9 @@ func atOnceRow(n int, lives []labLife) report.Row {
 			WhatWasTried("a cluster without node pools has no pods of Cluster API.")
 	}
 	var traffics []report.Figure
+	note := "memory is anonymous, and with etcd and the control-plane-operator; one idle minute"
 	if n == 1 {
+		note += ". Requests are those of all clients of the management API server but the bench"
 		traffics = []report.Figure{
 			report.Within("requests to the management API server until it is rolled out", 250, "", values(lives, func(l labLife) float64 { return l.requests })...).Earlier("450").
 				WhatWasTried("Secrets of users are read once for each version of them. Most requests are those of kubelets, of the controllers of Kubernetes, and of pods that start."),
@@ -188,7 +190,7 @@ func atOnceRow(n int, lives []labLife) report.Row {
 	}
 	return report.Row{
 		What: count(n) + " at once",
-		Note: "memory is anonymous, and with etcd and the control-plane-operator; one idle minute",
+		Note: note,
 		Figures: append(append(append([]report.Figure{lastReady}, floors...), traffics...),
 			spent,
 			report.Within("memory of each at rest", 225, "MiB", values(lives, func(l labLife) float64 { return l.memory })...).Earlier("260 to 263 MiB").

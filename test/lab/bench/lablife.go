@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,9 +81,6 @@ func (l *labLives) add(one labLife) {
 	l.podsGone, l.gone = append(l.podsGone, one.podsGone), append(l.gone, one.gone)
 }
 
-// edit replaces a text of the sample.
-type edit struct{ before, after string }
-
 // prepared is a cluster that apply creates, in the account of a customer.
 type prepared struct {
 	key      client.ObjectKey
@@ -94,11 +90,11 @@ type prepared struct {
 
 // prepare makes the account of the next cluster.
 func (b *labBench) prepare(ctx context.Context, availability hyperv1.AvailabilityPolicy) (*prepared, error) {
-	return b.prepareVersion(ctx, availability, b.Versions[0])
+	return b.prepareVersion(ctx, availability, b.Versions[0], nil)
 }
 
-// prepareVersion does so for a version of Kubernetes. Each edit replaces a text of the sample.
-func (b *labBench) prepareVersion(ctx context.Context, availability hyperv1.AvailabilityPolicy, version string, edits ...edit) (*prepared, error) {
+// prepareVersion does so for a version of Kubernetes. The edits replace texts of the sample.
+func (b *labBench) prepareVersion(ctx context.Context, availability hyperv1.AvailabilityPolicy, version string, edits map[string]string) (*prepared, error) {
 	b.made++
 	name := fmt.Sprintf("bench-%d", b.made)
 	customer, err := b.NewCustomer(ctx, name, name+"-x7k2p", version)
@@ -109,11 +105,8 @@ func (b *labBench) prepareVersion(ctx context.Context, availability hyperv1.Avai
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range edits {
-		if !strings.Contains(text, e.before) {
-			return nil, fmt.Errorf("the sample has no %q any more", e.before)
-		}
-		text = strings.Replace(text, e.before, e.after, 1)
+	if text, err = hosting.Replace(text, edits); err != nil {
+		return nil, err
 	}
 	apply := func() error { return b.Apply(ctx, customer.Variables, text) }
 	return &prepared{key: client.ObjectKey{Namespace: "clusters", Name: name}, customer: customer, apply: apply}, nil

@@ -16,7 +16,6 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/fixture/process"
 	"github.com/hosted-control-planes/hypershift/test/lab/bench/report"
 )
@@ -42,20 +41,8 @@ type largeResult struct {
 // largeCluster measures a hosted cluster with many nodes and pods, of which one node is real.
 func largeCluster(ctx context.Context, l *labBench) ([]report.Row, error) {
 	const network = "- cidr: 10.132.0.0/14\n" // has 8,192 ranges of 32 addresses
-	hc, customer, err := l.single(ctx, edit{network, network + "      hostPrefix: 27\n"})
+	hc, hosted, err := l.loaded(ctx, map[string]string{network: network + "      hostPrefix: 27\n"})
 	if err != nil {
-		return nil, err
-	}
-	pool := newPool(hc, customer, hc.Name+"-real")
-	pool.Spec.Platform.AWS.AMI = awsemulator.ImageAMD64WithKubelet
-	if err := l.management.Create(ctx, pool); err != nil {
-		return nil, err
-	}
-	hosted, err := l.hosted(ctx, hc)
-	if err != nil {
-		return nil, err
-	}
-	if err := createLoad(ctx, hosted, l.Images["busybox"]); err != nil {
 		return nil, err
 	}
 	kwok, err := l.startKwok(ctx, hc)
@@ -222,7 +209,7 @@ func largeClusterRows(all []largeResult) []report.Row {
 	latest := last(all)
 	row := report.Row{
 		What: fmt.Sprintf("a hosted cluster of %d nodes and %d pods", largeNodes, largePods),
-		Note: "one API server and one member of etcd. All nodes but one are those of kwok, whose Leases are renewed every 30 s. Pods name their nodes. At rest for a minute; " +
+		Note: "one API server and one member of etcd. All nodes but one are those of kwok, which renews their Leases every 30 s. Pods name their nodes. At rest for a minute; " +
 			"then the requests of \"API under load\". 1 s is the objective of Kubernetes for a request of one object " +
 			"(https://github.com/kubernetes/community/blob/master/sig-scalability/slos/api_call_latency.md). kwok and the client take CPU of the same machine",
 		Figures: []report.Figure{

@@ -32,7 +32,7 @@ var kindsOfImages = []struct {
 
 // nodePools measures how long machines need to become nodes, and to go away again.
 func nodePools(ctx context.Context, l *labBench) ([]report.Row, error) {
-	hc, customer, err := l.single(ctx)
+	hc, customer, err := l.single(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +189,8 @@ func (b *labBench) livePool(ctx context.Context, hc *hyperv1.HostedCluster, pool
 }
 
 // single creates a cluster with one replica of everything and with nodes that join through PrivateLink, and waits until it is complete.
-func (b *labBench) single(ctx context.Context, edits ...edit) (*hyperv1.HostedCluster, *accounts.Customer, error) {
-	prepared, err := b.prepareVersion(ctx, hyperv1.SingleReplica, b.Versions[0], edits...)
+func (b *labBench) single(ctx context.Context, edits map[string]string) (*hyperv1.HostedCluster, *accounts.Customer, error) {
+	prepared, err := b.prepareVersion(ctx, hyperv1.SingleReplica, b.Versions[0], edits)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -176,7 +176,7 @@ func gapGoal(event disruption.Event) float64 {
 
 // attacked creates a hosted cluster of the older version, with encrypted Secrets, and begins to send the requests of its users.
 func (b *labBench) attacked(ctx context.Context, d *disruption.Disruptor, availability hyperv1.AvailabilityPolicy) (*attacked, error) {
-	prepared, err := b.prepareVersion(ctx, availability, d.Older)
+	prepared, err := b.prepareVersion(ctx, availability, d.Older, nil)
 	if err != nil {
 		return nil, err
 	}

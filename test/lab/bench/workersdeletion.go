@@ -91,7 +91,7 @@ func (b *labBench) deleteWithWorkers(ctx context.Context) (goneParts, error) {
 	if err != nil {
 		return nil, err
 	}
-	hc, customer, err := b.single(ctx)
+	hc, customer, err := b.single(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +18,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
+	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
 
 // name is the name of the hosted cluster, and the first part of its NodePools' names.
@@ -80,17 +80,13 @@ func (r *run) create(ctx context.Context, management client.Client) error {
 	if err != nil {
 		return err
 	}
-	const public, access = "endpointAccess: Public\n", "endpointAccess: %s\n"
-	if !strings.Contains(sample, public) {
-		return fmt.Errorf("the sample has no %q any more", public)
-	}
-	sample = strings.Replace(sample, public, fmt.Sprintf(access, r.access), 1)
+	edits := map[string]string{"endpointAccess: Public\n": fmt.Sprintf("endpointAccess: %s\n", r.access)}
 	if r.sharedRouter {
 		const kind = "kind: HostedCluster\nmetadata:\n"
-		if !strings.Contains(sample, kind) {
-			return fmt.Errorf("the sample has no %q any more", kind)
-		}
-		sample = strings.Replace(sample, kind, fmt.Sprintf("%s  annotations: {%s: \"true\"}\n", kind, hyperv1.SharedRouterAnnotation), 1)
+		edits[kind] = fmt.Sprintf("%s  annotations: {%s: \"true\"}\n", kind, hyperv1.SharedRouterAnnotation)
+	}
+	if sample, err = hosting.Replace(sample, edits); err != nil {
+		return err
 	}
 	if err := r.Apply(ctx, customer.Variables, sample); err != nil {
 		return err

@@ -27,7 +27,7 @@ func (h *Hosting) Pool(cluster string) (string, error) {
 	}
 	_, text, _ = strings.Cut(text, "\n---\n")
 	text, _, _ = strings.Cut(text, "\n---\n")
-	return replace(text, map[string]string{"name: example-a\n": "name: " + cluster + "\n", "clusterName: example\n": "clusterName: " + cluster + "\n"})
+	return Replace(text, map[string]string{"name: example-a\n": "name: " + cluster + "\n", "clusterName: example\n": "clusterName: " + cluster + "\n"})
 }
 
 func (h *Hosting) sample(file string) (string, error) {
@@ -39,15 +39,15 @@ func (h *Hosting) sample(file string) (string, error) {
 }
 
 func rename(text, name string, availability hyperv1.AvailabilityPolicy) (string, error) {
-	return replace(text, map[string]string{
+	return Replace(text, map[string]string{
 		"kind: HostedCluster\nmetadata:\n  name: example\n": "kind: HostedCluster\nmetadata:\n  name: " + name + "\n",
 		".example.example.test":                             "." + name + ".example.test",
 		"Policy: SingleReplica":                             "Policy: " + string(availability),
 	})
 }
 
-// replace replaces texts that a sample must contain.
-func replace(sample string, pairs map[string]string) (string, error) {
+// Replace replaces texts that a sample must contain.
+func Replace(sample string, pairs map[string]string) (string, error) {
 	for from, to := range pairs {
 		if !strings.Contains(sample, from) {
 			return "", fmt.Errorf("the sample has no %q any more", from)

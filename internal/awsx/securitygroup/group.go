@@ -29,12 +29,16 @@ func Create(ctx context.Context, api Creator, spec Spec) (Group, error) {
 type Change struct{ authorized, revoked []ingress }
 
 // SetIngress makes the rules of a group match spec. Missing rules are authorized first, so that a source that stays allowed is not
-// locked out in between. After an error, Change contains the changes before it.
+// locked out in between. got may be older than the group: a rule that exists already, or is gone already, is no error. After an error,
+// Change contains the changes before it.
 func SetIngress(ctx context.Context, api Ingress, spec Spec, got Group) (Change, error) {
 	var done Change
 	authorize, revoke := diff(spec, got)
 	if len(authorize) > 0 {
-		_, err := api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(authorize)})
+		err := tolerant(authorize, "InvalidPermission.Duplicate", func(rules []types.IpPermission) error {
+			_, err := api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: rules})
+			return err
+		})
 		if err != nil {
 			return done, fmt.Errorf("authorizing ingress of security group %s: %w", got.ID, err)
 		}
@@ -42,7 +46,10 @@ func SetIngress(ctx context.Context, api Ingress, spec Spec, got Group) (Change,
 		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d missing rules authorized", len(authorize)))
 	}
 	if len(revoke) > 0 {
-		_, err := api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: wire(revoke)})
+		err := tolerant(revoke, "InvalidPermission.NotFound", func(rules []types.IpPermission) error {
+			_, err := api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: rules})
+			return err
+		})
 		if err != nil {
 			return done, fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
 		}
@@ -50,6 +57,25 @@ func SetIngress(ctx context.Context, api Ingress, spec Spec, got Group) (Change,
 		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d rules revoked that are not wanted", len(revoke)))
 	}
 	return done, nil
+}
+
+// tolerant changes rules in one call. EC2 refuses a call whole for one rule that is as desired already, with the code: then it changes
+// each rule alone, and the code is no error. Such a rule is of a call that was on its way when the group was read, such as the last one
+// of a process that was killed.
+func tolerant(rules []ingress, code string, change func([]types.IpPermission) error) error {
+	err := change(wire(rules))
+	if awsx.Code(err) != code {
+		return err
+	}
+	if len(rules) == 1 {
+		return nil
+	}
+	for _, r := range rules {
+		if err := change(wire([]ingress{r})); err != nil && awsx.Code(err) != code {
+			return err
+		}
+	}
+	return nil
 }
 
 // revised returns the group after a change of its rules, and with the tags of the spec.

@@ -89,7 +89,7 @@ func TestMachinesStayWhileNobodySeesNodes(t *testing.T) {
 				capi := capiDeployment()
 				e.Change(capi, func() { capi.Status.AvailableReplicas = 0 })
 			},
-			cause: "Cluster API does not run",
+			cause: "Cluster API or its AWS provider does not run",
 		},
 		"Cluster API does not reach the hosted cluster": {
 			blind: func(e *fakeClusterAPI) {

@@ -2,6 +2,7 @@ package component
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
@@ -30,6 +31,23 @@ func OverrideRequests(workload string, pod *corev1.PodSpec, annotations map[stri
 					c.Resources.Limits[name] = quantity
 				}
 			}
+			collectLess(c, annotations)
+		}
+	}
+}
+
+// large is the memory request from which a program is that of a large cluster.
+var large = resource.MustParse("1Gi")
+
+// collectLess gives a program with much memory Go's default for its garbage: the lower GOGC of the assets saves memory in a small cluster,
+// and takes two fifths of the CPU of an API server with 5,000 nodes. The annotation of the user takes precedence.
+func collectLess(c *corev1.Container, annotations map[string]string) {
+	if c.Resources.Requests.Memory().Cmp(large) < 0 || annotations[hyperv1.KubeAPIServerGOGCAnnotation] != "" {
+		return
+	}
+	for i := range c.Env {
+		if c.Env[i].Name == "GOGC" {
+			c.Env[i].Value = "100"
 		}
 	}
 }

@@ -40,3 +40,40 @@ func TestRequestsOfTheUserReplaceThoseOfTheComponent(t *testing.T) {
 		})
 	}
 }
+
+// An API server with 5,000 nodes takes two fifths of its CPU for garbage with the GOGC of small clusters.
+func TestProgramsWithMuchMemoryHaveTheGarbageTargetOfGo(t *testing.T) {
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		want        string
+	}{
+		"as small as all":           {nil, "25"},
+		"larger, but not large":     {map[string]string{"/kube-apiserver.kube-apiserver": "memory=512Mi"}, "25"},
+		"large":                     {map[string]string{"/kube-apiserver.kube-apiserver": "memory=1Gi"}, "100"},
+		"another container":         {map[string]string{"/kube-apiserver.konnectivity-server": "memory=1Gi"}, "25"},
+		"large, with a target":      {map[string]string{"/kube-apiserver.kube-apiserver": "memory=1Gi", "gogc": "50"}, "50"},
+		"many cores, and no memory": {map[string]string{"/kube-apiserver.kube-apiserver": "cpu=4"}, "25"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			annotations := map[string]string{}
+			gogc := "25"
+			for key, value := range c.annotations {
+				if key == "gogc" {
+					annotations[hyperv1.KubeAPIServerGOGCAnnotation], gogc = value, value // as the component sets it
+					continue
+				}
+				annotations[hyperv1.ResourceRequestOverrideAnnotationPrefix+key] = value
+			}
+			pod := &corev1.PodSpec{Containers: []corev1.Container{
+				{Name: "kube-apiserver", Env: []corev1.EnvVar{{Name: "GOGC", Value: gogc}}}, {Name: "konnectivity-server"},
+			}}
+			component.OverrideRequests("kube-apiserver", pod, annotations)
+			if got := pod.Containers[0].Env[0].Value; got != c.want {
+				t.Errorf("GOGC is %s, want %s", got, c.want)
+			}
+			if len(pod.Containers[1].Env) > 0 {
+				t.Error("a container without GOGC gets one")
+			}
+		})
+	}
+}

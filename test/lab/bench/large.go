@@ -28,6 +28,14 @@ const (
 	largePods  = 50000
 )
 
+// largeRequests are what docs/operations.md recommends for a cluster of this size.
+const largeRequests = `  annotations:
+    resource-request-override.hypershift.openshift.io/kube-apiserver.kube-apiserver: memory=3Gi
+    resource-request-override.hypershift.openshift.io/kube-controller-manager.kube-controller-manager: memory=1Gi
+    resource-request-override.hypershift.openshift.io/kube-scheduler.kube-scheduler: memory=1Gi
+    resource-request-override.hypershift.openshift.io/etcd.etcd: memory=1Gi
+`
+
 // kwokNode is the label and the taint of nodes that kwok pretends to be. Only DaemonSets have pods there without naming the node.
 const kwokNode = "kwok.x-k8s.io/node"
 
@@ -41,7 +49,8 @@ type largeResult struct {
 // largeCluster measures a hosted cluster with many nodes and pods, of which one node is real.
 func largeCluster(ctx context.Context, l *labBench) ([]report.Row, error) {
 	const network = "- cidr: 10.132.0.0/14\n" // has 8,192 ranges of 32 addresses
-	hc, hosted, err := l.loaded(ctx, map[string]string{network: network + "      hostPrefix: 27\n"})
+	const header = "kind: HostedCluster\nmetadata:\n"
+	hc, hosted, err := l.loaded(ctx, map[string]string{network: network + "      hostPrefix: 27\n", header: header + largeRequests})
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +65,16 @@ func largeCluster(ctx context.Context, l *labBench) ([]report.Row, error) {
 	}
 	return largeClusterRows([]largeResult{*result}), nil // the lab is removed, and the cluster with it
 }
+
+// kwokOptions let kwok write more objects at the same time than the four that it writes by default: each write waits for etcd.
+const kwokOptions = `apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokConfiguration
+options:
+  podPlayStageParallelism: 32
+  nodePlayStageParallelism: 32
+  nodeLeaseParallelism: 32
+  podsOnNodeSyncParallelism: 32
+`
 
 // startKwok starts the program that reports pods as running, and renews the Leases of nodes every 30 s. Kubelets do that every 10 s, which
 // would leave a machine of two cores no time for anything else.
@@ -73,6 +92,11 @@ func (b *labBench) startKwok(ctx context.Context, hc *hyperv1.HostedCluster) (*p
 		return nil, err
 	}
 	args := []string{"--kubeconfig=" + kubeconfig, "--manage-nodes-with-label-selector=" + kwokNode + "=fake", "--node-lease-duration-seconds=120"}
+	options := filepath.Join(b.Dir, "kwok.yaml")
+	if err := os.WriteFile(options, []byte(kwokOptions), 0o644); err != nil {
+		return nil, fmt.Errorf("writing the options of kwok: %w", err)
+	}
+	args = append(args, "--config="+options)
 	for _, stage := range []string{"node/fast/node-initialize", "node/heartbeat-with-lease/node-heartbeat-with-lease", "pod/fast/pod-ready", "pod/fast/pod-complete", "pod/fast/pod-delete"} {
 		args = append(args, "--config="+filepath.Join(source, "kustomize", "stage", stage+".yaml"))
 	}

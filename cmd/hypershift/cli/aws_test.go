@@ -79,7 +79,7 @@ type user struct {
 	mu     sync.Mutex
 	writes []string
 	reads  int
-	dieAt  int // the write after which the process has died; 0: it lives
+	dieAt  call // the write after which the process has died; the zero value: it lives
 	dead   bool
 	// die ends the process.
 	die context.CancelFunc
@@ -187,7 +187,7 @@ func (u *user) observe(stack *middleware.Stack) error {
 				return out, metadata, errDied
 			}
 			u.writes = append(u.writes, operation)
-			if u.dieAt > 0 && len(u.writes) >= u.dieAt {
+			if u.dieAt.isAmong(u.writes) {
 				u.dead = true
 				u.die()
 				if err := os.Rename(u.stateDir(), u.stateDir()+".frozen"); err != nil {
@@ -203,7 +203,7 @@ func (u *user) stateDir() string { return filepath.Join(u.env.StateHome, "hypers
 
 // resurrect gives the next process a disk.
 func (u *user) resurrect() {
-	u.dieAt = 0
+	u.dieAt = call{}
 	if !u.dead {
 		return
 	}
@@ -430,7 +430,7 @@ func manyRuns(t *testing.T) {
 	t.Cleanup(func() { limit(true) })
 }
 
-// The process dies after each single writing call. The same command finishes, with one resource of each, and deletion leaves
+// The process dies after the first writing call of each action. The same command finishes, with one resource of each, and deletion leaves
 // no resource. The deletion dies, too.
 func TestDeathAfterEachCallIsResumed(t *testing.T) {
 	manyRuns(t)
@@ -483,21 +483,18 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 			}
 			create, destroy := commands.create(u), commands.destroy(u)
 			u.must(create...)
-			whole, calls := kinds(u.owned()), len(u.writes)
+			whole, creations := kinds(u.owned()), interrupted(u.writes)
 			u.must(destroy...)
-			deletions := len(u.writes)
-			step := 1
-			if testing.Short() {
-				step = 7
-			}
-			for at := 1; at <= calls; at += step {
+			deletions := interrupted(u.writes)
+			for i := range max(len(creations), len(deletions)) {
+				creation := creations[i%len(creations)]
 				// dies is false if the command ended before the call: the first one has repeated calls that AWS refused for a moment.
 				dies := func() bool {
-					u.dieAt = at
+					u.dieAt = creation
 					code, dead := u.run(create...), u.dead
 					u.resurrect()
-					if dead && code != cli.Interrupted || !dead && (code != cli.Done || len(u.writes) >= at) {
-						t.Fatalf("death after call %d: exit code %d after %d calls", at, code, len(u.writes))
+					if dead && code != cli.Interrupted || !dead && (code != cli.Done || creation.n == 1 || creation.isAmong(u.writes)) {
+						t.Fatalf("death after %v: exit code %d after the calls %v", creation, code, u.writes)
 					}
 					return dead
 				}
@@ -505,25 +502,25 @@ func TestDeathAfterEachCallIsResumed(t *testing.T) {
 				died := dies()
 				u.must(destroy...)
 				if !died {
-					break
+					continue
 				}
 				if left := u.owned(); len(left) > 0 {
-					t.Fatalf("death after call %d, and the deletion leaves: %s", at, strings.Join(left, "\n"))
+					t.Fatalf("death after %v, and the deletion leaves: %s", creation, strings.Join(left, "\n"))
 				}
 				dies()
 				u.must(create...)
 				if got := kinds(u.owned()); fmt.Sprint(got) != fmt.Sprint(whole) {
-					t.Fatalf("after death after call %d there are %v, want %v", at, got, whole)
+					t.Fatalf("after death after %v there are %v, want %v", creation, got, whole)
 				}
-				u.dieAt = at%deletions + 1
+				u.dieAt = deletions[i%len(deletions)]
 				u.run(destroy...)
 				u.resurrect()
 				u.must(destroy...)
 				if left := u.owned(); len(left) > 0 {
-					t.Fatalf("after death after call %d the deletion leaves: %s", at, strings.Join(left, "\n"))
+					t.Fatalf("after death after %v the deletion leaves: %s", deletions[i%len(deletions)], strings.Join(left, "\n"))
 				}
 			}
-			t.Logf("%d calls, and %d of the deletion", calls, deletions)
+			t.Logf("died after %v, and in the deletion after %v", creations, deletions)
 		})
 	}
 }
@@ -541,9 +538,9 @@ func (u *user) again(args ...string) {
 
 // Half of all writing calls are throttled, and an eighth of the answers is lost after the call was carried out.
 func TestHalfOfTheCallsThrottledAndLostAnswers(t *testing.T) {
-	seeds := uint64(2)
-	if testing.Short() {
-		seeds = 1
+	seeds := uint64(1)
+	if everyCall {
+		seeds = 3
 	}
 	u := newUser(t)
 	zones := "us-east-1a,us-east-1b"
@@ -856,7 +853,7 @@ func TestCredentialsInASecret(t *testing.T) {
 	}
 }
 
-// The answer to each single call of the deletion is lost, after the call was carried out.
+// The answer to the first call of each action of the deletion is lost, after the call was carried out.
 func TestLostAnswerOfEachDeletion(t *testing.T) {
 	for name, commands := range map[string]struct{ create, destroy func(u *user) []string }{
 		"infra": {func(*user) []string { return createInfra("us-east-1a") }, func(*user) []string { return destroyInfra() }},
@@ -878,37 +875,34 @@ func TestLostAnswerOfEachDeletion(t *testing.T) {
 			manyRuns(t)
 			u := newUser(t)
 			u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p"}`), 0o600))
-			step := 1
-			if testing.Short() {
-				step = 5
-			}
-			// Until a deletion makes fewer calls. Their number varies, because some are repeated until others have taken effect.
-			for at := 1; ; at += step {
+			u.must(commands.create(u)...)
+			u.must(commands.destroy(u)...)
+			for _, at := range interrupted(u.writes) {
 				u.must(commands.create(u)...)
-				deletions, lost := 0, ""
+				var begun []string
 				var mu sync.Mutex
+				lost := false
 				u.intercept = func(operation string) error {
 					mu.Lock()
 					defer mu.Unlock()
 					if !isWrite(operation) {
 						return nil
 					}
-					if deletions++; deletions != at {
+					begun = append(begun, operation)
+					if lost || !at.isAmong(begun) {
 						return nil
 					}
-					lost = operation
+					lost = true
 					return emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.AnswerLost, Action: operation, Account: u.account})
 				}
 				u.must(commands.destroy(u)...)
 				u.intercept = nil
 				if left := u.owned(); len(left) > 0 {
-					t.Fatalf("the answer of %q is lost, and the deletion leaves: %s", lost, strings.Join(left, "\n"))
+					t.Fatalf("the answer of %v is lost, and the deletion leaves: %s", at, strings.Join(left, "\n"))
 				}
-				if lost == "" {
-					if at == 1 {
-						t.Fatal("the deletion has made no call")
-					}
-					break
+				// The number of later calls varies, because some are repeated until others have taken effect.
+				if !lost && at.n == 1 {
+					t.Fatalf("the deletion has not called %s", at.action)
 				}
 			}
 		})

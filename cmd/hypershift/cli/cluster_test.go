@@ -366,7 +366,7 @@ func write(t *testing.T, text string) string {
 func diedCommandsContinue(t *testing.T, m *managementCluster, u *user) {
 	// The stand-in for the operator would have deleted everything at once.
 	for _, after := range []int{1, 5, 20} { // under load, some more calls than these are on their way
-		u.dieAt = after
+		u.dieAt = call{n: after}
 		if code := u.run(createCluster()...); code == cli.Done {
 			t.Fatalf("the command has not died after %d writing calls", after)
 		}
@@ -377,7 +377,7 @@ func diedCommandsContinue(t *testing.T, m *managementCluster, u *user) {
 		t.Errorf("resources %v", got)
 	}
 	for _, after := range []int{1, 3, 9} {
-		u.dieAt = after
+		u.dieAt = call{n: after}
 		if code := u.run(destroyCluster("--yes")...); code == cli.Done {
 			t.Fatalf("the command has not died after %d writing calls", after)
 		}
@@ -396,7 +396,7 @@ func diedCommandsContinue(t *testing.T, m *managementCluster, u *user) {
 	}
 
 	// A cluster that never had a HostedCluster is deleted, too.
-	u.dieAt = 20
+	u.dieAt = call{n: 20}
 	if code := u.run(createCluster()...); code == cli.Done {
 		t.Fatal("the command has not died")
 	}

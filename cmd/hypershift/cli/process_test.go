@@ -75,16 +75,15 @@ func (u *user) carriedOut() (names []string) {
 	return names
 }
 
-// kill starts a command, and kills its process during the n-th call of an action, counted from 0. The call is carried out afterwards.
-// It returns a function that waits until it was.
-func (u *user) kill(action string, n int, args ...string) (await func()) {
+// kill starts a command, and kills its process during a call, which is carried out afterwards. It returns a function that waits until it was.
+func (u *user) kill(at call, args ...string) (await func()) {
 	u.t.Helper()
 	delayed := func() bool {
 		calls, err := emulator.CallsOf(u.t.Context(), u.account)
 		u.try(err)
 		return slices.ContainsFunc(calls, func(c awsemulator.Call) bool { return c.Fault == awsemulator.Latency })
 	}
-	u.try(emulator.Fault(u.t.Context(), awsemulator.Fault{Kind: awsemulator.Latency, Action: action, Account: u.account, Skip: n, Seconds: 1}))
+	u.try(emulator.Fault(u.t.Context(), awsemulator.Fault{Kind: awsemulator.Latency, Action: at.action, Account: u.account, Skip: at.n - 1, Seconds: 1}))
 	r := u.start(args...)
 	u.until(func() bool {
 		left, err := emulator.FaultsLeft(u.t.Context(), u.account)
@@ -118,8 +117,8 @@ type trial struct {
 	createPolicy, destroyPolicy string
 	// given creates the command's prerequisites, or is nil.
 	given func(u *user)
-	// selected is true for the calls that are interrupted, the n-th of an action. Nil: all.
-	selected func(action string, n int) bool
+	// actions are those that are interrupted. Nil: all.
+	actions []string
 }
 
 func TestProcessThatIsKilledIsResumed(t *testing.T) {
@@ -137,7 +136,7 @@ func TestProcessThatIsKilledWhileItCreatesAProxyIsResumed(t *testing.T) {
 	trial{
 		create: func(*user) []string { return createInfra("us-east-1a", "--enable-secure-proxy") }, createPolicy: "create-infra-proxy",
 		destroy: func(*user) []string { return destroyInfra() }, destroyPolicy: "destroy-infra",
-		selected: func(action string, _ int) bool { return slices.Contains(ofProxy, action) },
+		actions: ofProxy,
 	}.run(t)
 }
 
@@ -148,8 +147,6 @@ func TestProcessThatIsKilledWhileItCreatesRolesIsResumed(t *testing.T) {
 		},
 		create: func(u *user) []string { return u.createIAM() }, createPolicy: "create-iam",
 		destroy: func(*user) []string { return destroyIAM() }, destroyPolicy: "destroy-iam",
-		// The roles do not differ in their calls.
-		selected: func(_ string, n int) bool { return n < 2 },
 	}.run(t)
 }
 
@@ -193,7 +190,7 @@ func policyFile(t *testing.T, command string) string {
 	return string(text)
 }
 
-// run kills the commands during each call that is selected. The call is carried out afterwards: before, during or after the same command runs
+// run kills the commands during each call that is interrupted. It is carried out afterwards: before, during or after the same command runs
 // again.
 func (r trial) run(t *testing.T) {
 	manyRuns(t)
@@ -204,30 +201,20 @@ func (r trial) run(t *testing.T) {
 	first.finish(destroy...)
 	deletions := first.carriedOut()[given+len(creations):]
 
-	step := 1
-	if testing.Short() {
-		step = 7
-	}
-	each := func(name string, calls []string, test func(u *user, create, destroy []string, action string, n int)) {
-		seen, at := map[string]int{}, 0
-		for _, action := range calls {
-			n := seen[action]
-			seen[action]++
-			if r.selected != nil && !r.selected(action, n) {
+	each := func(name string, calls []string, test func(u *user, create, destroy []string, at call)) {
+		for _, at := range interrupted(calls) {
+			if r.actions != nil && !slices.Contains(r.actions, at.action) {
 				continue
 			}
-			if at++; (at-1)%step > 0 {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s %s %d", name, action, n+1), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s %d", name, at.action, at.n), func(t *testing.T) {
 				t.Parallel()
 				u, create, destroy := r.account(t)
-				test(u, create, destroy, action, n)
+				test(u, create, destroy, at)
 			})
 		}
 	}
-	each("create", creations, func(u *user, create, destroy []string, action string, n int) {
-		await := u.kill(action, n, create...)
+	each("create", creations, func(u *user, create, destroy []string, at call) {
+		await := u.kill(at, create...)
 		u.finish(create...)
 		await()
 		if got := kinds(u.owned()); fmt.Sprint(got) != fmt.Sprint(whole) {
@@ -237,15 +224,15 @@ func (r trial) run(t *testing.T) {
 		u.finish(destroy...)
 		u.nothingIsLeft()
 	})
-	each("destroy after create", creations, func(u *user, create, destroy []string, action string, n int) {
-		await := u.kill(action, n, create...)
+	each("destroy after create", creations, func(u *user, create, destroy []string, at call) {
+		await := u.kill(at, create...)
 		u.finish(destroy...)
 		await()
 		u.nothingIsLeft()
 	})
-	each("destroy", deletions, func(u *user, create, destroy []string, action string, n int) {
+	each("destroy", deletions, func(u *user, create, destroy []string, at call) {
 		u.finish(create...)
-		await := u.kill(action, n, destroy...)
+		await := u.kill(at, destroy...)
 		u.finish(destroy...)
 		await()
 		u.nothingIsLeft()

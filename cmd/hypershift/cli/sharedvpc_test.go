@@ -268,7 +268,7 @@ func clusterInASharedVPC(t *testing.T, m *managementCluster, u *user) {
 			t.Errorf("the plan does not contain %q:\n%s", want, u.out.String())
 		}
 	}
-	u.dieAt = 30
+	u.dieAt = call{n: 30}
 	if code := u.run(create...); code == cli.Done {
 		t.Fatal("the command has not died")
 	}
@@ -324,7 +324,7 @@ func clusterInASharedVPC(t *testing.T, m *managementCluster, u *user) {
 	if code := u.run(append(slices.Clone(destroy), "--plan")...); code != cli.Changes || len(u.writes) > 0 || !strings.Contains(u.out.String(), "- Resource share demo-") {
 		t.Errorf("destroy --plan: exit code %d, writes %v\n%s", code, u.writes, u.out.String())
 	}
-	u.dieAt = 25
+	u.dieAt = call{n: 25}
 	if code := u.run(destroy...); code == cli.Done {
 		t.Fatal("the command has not died")
 	}

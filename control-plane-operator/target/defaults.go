@@ -86,7 +86,7 @@ func (p *ControlPlane) Complete(c component.Traits, w *component.Workload) error
 	p.place(c, w)
 	component.Restrict(w.Pod())
 	runAsNobody(w.Pod())
-	component.Bound(w.Pod(), memoryFactor(p.HCP))
+	component.Bound(w.Pod(), memoryFactor(p.HCP), mostMemory(p.HCP))
 	if d, ok := w.Object.(*appsv1.Deployment); ok {
 		defaultStrategy(d)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -48,6 +49,15 @@ func memoryFactor(hcp *hyperv1.HostedControlPlane) int64 {
 		return 0
 	}
 	return n
+}
+
+// mostMemory is the largest memory limit of a container, which the hypershift-operator has set; 0 for none.
+func mostMemory(hcp *hyperv1.HostedControlPlane) resource.Quantity {
+	most, err := resource.ParseQuantity(hcp.Annotations[hyperv1.MemoryLimitMaxAnnotation])
+	if err != nil || most.Sign() < 0 {
+		return resource.Quantity{}
+	}
+	return most
 }
 
 // TrustUser makes pods that connect to external servers trust the certificate authorities of spec.additionalTrustBundle, once

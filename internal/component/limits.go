@@ -14,12 +14,12 @@ var (
 )
 
 // Bound limits a pod's use of its node, which pods of other tenants share. The memory limit of a container is a multiple
-// of its request: enough for a busy cluster, and less than a node. A factor of 0 sets none. Limits that a container or a
-// volume sets take precedence.
-func Bound(pod *corev1.PodSpec, factor int64) {
+// of its request: enough for a busy cluster, and less than a node. A factor of 0 sets none. The largest limit is most, which
+// the LimitRange of the namespace allows; 0 is no bound. Limits that a container or a volume sets take precedence.
+func Bound(pod *corev1.PodSpec, factor int64, most resource.Quantity) {
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {
-			limitMemory(&containers[i].Resources, factor)
+			limitMemory(&containers[i].Resources, factor, most)
 		}
 	}
 	for i := range pod.Volumes {
@@ -36,7 +36,7 @@ func Bound(pod *corev1.PodSpec, factor int64) {
 	}
 }
 
-func limitMemory(r *corev1.ResourceRequirements, factor int64) {
+func limitMemory(r *corev1.ResourceRequirements, factor int64, most resource.Quantity) {
 	request, requested := r.Requests[corev1.ResourceMemory]
 	if _, limited := r.Limits[corev1.ResourceMemory]; limited || !requested || factor <= 0 {
 		return
@@ -44,6 +44,12 @@ func limitMemory(r *corev1.ResourceRequirements, factor int64) {
 	limit := *resource.NewQuantity(request.Value()*factor, resource.BinarySI)
 	if limit.Cmp(leastMemoryLimit) < 0 {
 		limit = leastMemoryLimit.DeepCopy()
+	}
+	if !most.IsZero() && limit.Cmp(most) > 0 {
+		limit = most.DeepCopy()
+	}
+	if limit.Cmp(request) < 0 {
+		limit = request.DeepCopy()
 	}
 	if r.Limits == nil {
 		r.Limits = corev1.ResourceList{}

@@ -228,6 +228,9 @@ const (
 	// ClusterAutoscalerAnnotation is "true" on a HostedControlPlane for which the cluster autoscaler runs. The
 	// control-plane-operator creates its kubeconfig and its permissions.
 	ClusterAutoscalerAnnotation = "hypershift.openshift.io/cluster-autoscaler"
+	// MemoryLimitMaxAnnotation, on a HostedControlPlane, is the largest memory limit that the installation allows for a container, such as
+	// 64Gi.
+	MemoryLimitMaxAnnotation = "hypershift.openshift.io/memory-limit-max"
 	// AutoNodeRemovedAnnotation is "true" on a HostedControlPlane after spec.autoNode was removed, while nodes on demand are left.
 	// The control-plane-operator deletes them, and then the condition AutoNodeEnabled.
 	AutoNodeRemovedAnnotation = "hypershift.openshift.io/auto-node-removed"

@@ -50,12 +50,13 @@ func (r *Reconciler) checkConfiguration(ctx context.Context, s *scope) error {
 }
 
 // checkLimits rejects settings that would let one tenant displace others: a priority class
-// that the installer does not allow, or too large a memory factor. A class that the control plane
+// that the installer does not allow, too large a memory factor, or a request above the largest container. A class that the control plane
 // already uses stays in use, and is reported.
 func checkLimits(s *scope, l limits.Limits) field.ErrorList {
 	factor := s.hc.Annotations[hyperv1.MemoryLimitFactorAnnotation]
 	_, err := l.Factor(factor)
 	errs := validation.MemoryLimitFactor(factor, err)
+	errs = append(errs, validation.LargestRequest(s.hc.Annotations, l.Container.Max)...)
 	allowed := append(component.PriorityClasses(), l.PriorityClasses...)
 	for _, annotation := range component.PriorityAnnotations() {
 		class := s.hc.Annotations[annotation]

@@ -100,6 +100,10 @@ func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlan
 	}
 	maps.Copy(hcp.Annotations, s.releases.Digests(s.hcp))
 	delete(hcp.Annotations, hyperv1.MemoryLimitFactorAnnotation)
+	delete(hcp.Annotations, hyperv1.MemoryLimitMaxAnnotation)
+	if !s.memoryMax.IsZero() {
+		hcp.Annotations[hyperv1.MemoryLimitMaxAnnotation] = s.memoryMax.String()
+	}
 	if s.memoryFactor > 0 {
 		hcp.Annotations[hyperv1.MemoryLimitFactorAnnotation] = strconv.FormatInt(s.memoryFactor, 10)
 	}

@@ -142,3 +142,40 @@ func TestMemoryOfAControlPlane(t *testing.T) {
 		}
 	}
 }
+
+// A LimitRange refuses pods with a container above the largest one, and nothing but its events would tell.
+func TestLargeRequestsFitIntoTheLimitRange(t *testing.T) {
+	const key = hyperv1.ResourceRequestOverrideAnnotationPrefix + "/control-plane-operator.control-plane-operator"
+	e := newEmptyManagementCluster(t)
+	e.Create(privateCluster(), testenv.PullSecret())
+	e.Restart()
+	e.Run(3)
+	for _, tc := range []struct {
+		request, want string
+		status        metav1.ConditionStatus
+		says          string
+	}{
+		{request: "memory=500Mi", want: "500Mi 32000Mi", status: metav1.ConditionTrue},
+		{request: "memory=3Gi", want: "3Gi 64Gi", status: metav1.ConditionTrue},
+		{request: "memory=64Gi", want: "64Gi 64Gi", status: metav1.ConditionTrue},
+		{request: "memory=65Gi", want: "64Gi 64Gi", status: metav1.ConditionFalse, says: "annotation " + key + " requests 65Gi of memory: this installation allows 64Gi for a container"},
+	} {
+		e.change(func(hc *hyperv1.HostedCluster) { hc.Annotations = map[string]string{key: tc.request} })
+		e.Run(2)
+		reason := hyperv1.AsExpectedReason
+		if tc.status == metav1.ConditionFalse {
+			reason = hyperv1.InvalidConfigurationReason
+		}
+		e.ExpectCondition(hyperv1.ValidHostedClusterConfiguration, tc.status, reason, tc.says)
+		operator := &appsv1.Deployment{}
+		e.Has(operator, "control-plane-operator")
+		r := operator.Spec.Template.Spec.Containers[0].Resources
+		if got := r.Requests.Memory().String() + " " + r.Limits.Memory().String(); got != tc.want {
+			t.Errorf("%s: request and limit are %s, want %s", tc.request, got, tc.want)
+		}
+	}
+	hcp := &hyperv1.HostedControlPlane{}
+	if e.Has(hcp, "demo"); hcp.Annotations[hyperv1.MemoryLimitMaxAnnotation] != "64Gi" {
+		t.Errorf("the HostedControlPlane has the annotations %v", hcp.Annotations)
+	}
+}

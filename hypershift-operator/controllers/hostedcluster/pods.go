@@ -14,7 +14,8 @@ func (s *scope) podSettings() controlplane.PodSettings {
 	return controlplane.PodSettings{
 		Labels: s.hc.Spec.Labels, NodeSelector: s.hc.Spec.NodeSelector, Tolerations: s.hc.Spec.Tolerations,
 		PriorityClass: cmp.Or(s.hc.Annotations[hyperv1.ControlPlanePriorityClassAnnotation], component.ControlPlanePriority),
-		Annotations:   s.podAnnotations(), TrustBundle: s.trust != "", MemoryFactor: s.memoryFactor, Requests: s.hc.Annotations,
+		Annotations:   s.podAnnotations(), TrustBundle: s.trust != "", MemoryFactor: s.memoryFactor, MemoryMax: s.memoryMax,
+		Requests: s.hc.Annotations,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,6 +69,8 @@ type scope struct {
 	// memoryFactor is the memory limit of containers as a multiple of their
 	// request, 0 for none.
 	memoryFactor int64
+	// memoryMax is the largest memory limit of a container, 0 for no bound.
+	memoryMax resource.Quantity
 
 	// keys sign service account tokens, and documents is whether the documents with them are stored, and whether
 	// they were rewritten. Set by ensureIssuer.
@@ -146,6 +149,7 @@ func (r *Reconciler) gather(ctx context.Context, hc *hyperv1.HostedCluster) (*sc
 	s := &scope{hc: hc, plane: plane, objects: userobjects.NewReader(r.UserObjects, r.Client, plane)}
 	// checkConfiguration reports an invalid annotation.
 	s.memoryFactor, _ = r.Limits.Factor(hc.Annotations[hyperv1.MemoryLimitFactorAnnotation])
+	s.memoryMax = r.Limits.Container.Max
 	s.paused, s.pauseLeft = hc.Spec.PausedUntil.Paused(r.Clock.Now())
 	var pools hyperv1.NodePoolList
 	if err := r.Client.List(ctx, &pools, client.InNamespace(hc.Namespace), client.MatchingFields{index.NodePoolCluster: hc.Name}); err != nil {

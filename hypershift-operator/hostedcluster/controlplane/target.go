@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -72,6 +73,8 @@ type PodSettings struct {
 	TrustBundle bool
 	// MemoryFactor is the memory limit as a multiple of the request, 0 for no limit.
 	MemoryFactor int64
+	// MemoryMax is the largest memory limit of a container, 0 for no bound.
+	MemoryMax resource.Quantity
 	// Requests are annotations, among them those with which the user replaces requests of containers.
 	Requests map[string]string
 }
@@ -136,7 +139,7 @@ func (t *Target) Complete(c component.Traits, w *component.Workload) error {
 		component.MountTrust(pod)
 	}
 	component.Restrict(pod)
-	component.Bound(pod, t.Pods.MemoryFactor)
+	component.Bound(pod, t.Pods.MemoryFactor, t.Pods.MemoryMax)
 	return nil
 }
 

@@ -36,6 +36,8 @@ RELEASE_FLAGS ?=
 BASE_DOMAIN ?=
 RELEASE_IMAGE ?=
 TRIAL_FLAGS ?=
+# A file with built programs for the demo: `make bundle` writes it.
+BUNDLE ?=
 # What --version prints.
 COMMIT = $(shell git rev-parse HEAD)
 DATE = $(shell TZ=UTC git log -1 --date=iso-strict-local --format=%cd)
@@ -64,10 +66,11 @@ help: ## list all targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## create, use, upgrade and delete two hosted clusters on a lab on this machine, as root (KEEP=1 keeps them)
+demo: ## create, use, upgrade and delete two hosted clusters on a lab on this machine, as root (KEEP=1 keeps them; BUNDLE: of `make bundle`)
 	@hack/packages/install.sh lab
-	@go run ./hack/progress -C $(LAB) "compiling the demo" -o ../../bin/demo ./demo
-	@go run ./hack/progress -C $(LAB) "compiling the lab" -o ../../bin/lab .
+	@$(if $(BUNDLE),go run ./hack/bundle -unpack '$(BUNDLE)')
+	@go run ./hack/progress -C $(LAB) -o bin/demo "compiling the demo" ./demo
+	@go run ./hack/progress -C $(LAB) -o bin/lab "compiling the lab" .
 	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
 
 .PHONY: demo-kind
@@ -94,6 +97,15 @@ lab-programs: ## build the programs and the images of machines of the lab in adv
 	@go run ./hack/binaries $(or $(foreach program,$(PROGRAMS),'$(program)'),-except '$(RARE)') >/dev/null
 	@go run ./hack/images >/dev/null
 
+.PHONY: bundle
+bundle: lab-programs ## pack the programs that a demo needs into one file, so that another machine need not build them (BUNDLE=lab.tar.zst)
+	@programs=$$(go run ./hack/binaries -except '$(RARE)'); older=$$(go run ./hack/binaries '*-1.35.*'); roots=$$(go run ./hack/images); \
+	printf '%s\n' $$programs $$older $$roots | go run ./hack/bundle -pack $(or $(BUNDLE),bin/lab-$(shell go env GOOS)-$(shell go env GOARCH).tar.zst)
+
+.PHONY: inventory
+inventory: ## list the programs of others with their versions and libraries, in hack/binaries/README.md
+	@page=$$(go run ./hack/binaries -inventory); printf '%s\n' "$$page" >hack/binaries/README.md
+
 .PHONY: quick
 quick: ## run the tests that start no other program, with a sample of the crash trials: the loop while you edit
 	@go run ./hack/quick
@@ -101,6 +113,10 @@ quick: ## run the tests that start no other program, with a sample of the crash 
 .PHONY: unit
 unit: ## run the tests of the operators, the command line and internal; they use etcd, kube-apiserver, HAProxy and the AWS emulator
 	go test -timeout 45m $(API) ./cmd/... ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
+
+.PHONY: test-interruptions
+test-interruptions: binaries ## interrupt the command line in each single call of AWS; `make test` does it once for each action
+	HYPERSHIFT_TEST_EVERY_CALL=true go test -count=1 -timeout 60m $(NOVET) ./cmd/hypershift/cli -run 'Death|Killed|LostAnswer'
 
 .PHONY: fuzz
 fuzz: ## run all fuzz targets, one after another (FUZZTIME=5m, PACKAGES=./internal/pki)
@@ -120,23 +136,23 @@ e2e: ## run the end-to-end scenarios on the lab, as root: everyday use, upgrade,
 .PHONY: lab
 lab: ## start a management cluster with real nodes on this machine, as root (MACHINES, ZONES); then: bin/lab status
 	@hack/packages/install.sh lab
-	@go run ./hack/progress -C $(LAB) "compiling the lab" -o ../../bin/lab .
+	@go run ./hack/progress -C $(LAB) -o bin/lab "compiling the lab" .
 	@bin/lab up --machines $(MACHINES) --zones $(ZONES)
 
 .PHONY: lab-down
 lab-down: ## stop the lab and remove its processes, networks, mounts and cgroups
-	@go run ./hack/progress -C $(LAB) "compiling the lab" -o ../../bin/lab .
+	@go run ./hack/progress -C $(LAB) -o bin/lab "compiling the lab" .
 	@bin/lab down
 
 .PHONY: bench
 bench: ## measure time, CPU, memory and AWS calls, and compare them with the goals
 	@hack/packages/install.sh lab
-	@go run ./hack/progress -C $(LAB) "compiling the bench" -o ../../bin/bench ./bench
+	@go run ./hack/progress -C $(LAB) -o bin/bench "compiling the bench" ./bench
 	@bin/bench
 
 .PHONY: bench-counts
 bench-counts: binaries ## measure the writes and AWS calls of the operators, and fail if there are more than in the committed results (4 minutes)
-	@go run ./hack/progress -C $(LAB) "compiling the bench" -o ../../bin/bench ./bench
+	@go run ./hack/progress -C $(LAB) -o bin/bench "compiling the bench" ./bench
 	@bin/bench -counts
 
 .PHONY: aws-trial
@@ -148,7 +164,7 @@ aws-trial: ## create, use and delete one hosted cluster on AWS, and report times
 .PHONY: conformance
 conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, as root (VERSION; QUICK=1 runs a part in about 7 min, BEYOND=1 other tests)
 	@hack/packages/install.sh lab
-	@go run ./hack/progress -C $(LAB) "compiling the runner of the tests" -o ../../bin/conformance ./conformance
+	@go run ./hack/progress -C $(LAB) -o bin/conformance "compiling the runner of the tests" ./conformance
 	@bin/conformance $(if $(VERSION),-version '$(VERSION)') $(if $(QUICK),-quick) $(if $(BEYOND),-beyond)
 
 .PHONY: build

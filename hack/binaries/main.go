@@ -5,6 +5,7 @@
 //	go run ./hack/binaries etcd kube-apiserver
 //	go run ./hack/binaries -except 'karpenter,*-1.35.*'
 //	go run ./hack/binaries -cost             # builds no program
+//	go run ./hack/binaries -inventory        # builds no program
 //
 // It prints the path of each. Existing binaries are not built again. With -cost it estimates what a build of everything compiles
 // with empty caches, this repository and its tests included, and which modules are compiled several times.
@@ -24,7 +25,9 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/cost"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/inventory"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 )
 
 func main() {
@@ -33,9 +36,13 @@ func main() {
 
 	except := flag.String("except", "", "names or patterns, separated by commas, of programs that are not built")
 	estimate := flag.Bool("cost", false, "estimate the CPU time of all builds, without building")
+	list := flag.Bool("inventory", false, "write a page with all programs, and with the libraries in which they differ from the releases of their projects")
 	flag.Parse()
-	if *estimate {
-		if err := printCost(ctx); err != nil {
+	for chosen, write := range map[*bool]func(context.Context) error{estimate: printCost, list: printInventory} {
+		if !*chosen {
+			continue
+		}
+		if err := write(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -46,7 +53,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	paths, err := pinned.Ensure(ctx, os.Stderr, names...)
+	paths, err := ensure(ctx, names)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -54,6 +61,22 @@ func main() {
 	for _, name := range names {
 		fmt.Println(paths[name])
 	}
+}
+
+// ensure shows the progress of builds.
+func ensure(ctx context.Context, names []string) (map[string]string, error) {
+	durations, err := pinned.Durations()
+	if err != nil {
+		return nil, err
+	}
+	missing, err := pinned.Missing(names...)
+	if err != nil {
+		return nil, err
+	}
+	shown := screen.On(os.Stderr, durations)
+	defer shown.Clear()
+	shown.Plan(missing...)
+	return pinned.Ensure(ctx, shown, names...)
 }
 
 // selected returns the names that match one of the patterns, in the order of the patterns, and none of the others. Without patterns
@@ -95,6 +118,14 @@ func matching(all []string, pattern string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+func printInventory(ctx context.Context) error {
+	rows, err := inventory.List(ctx)
+	if err == nil {
+		fmt.Print(inventory.Markdown(rows))
+	}
+	return err
 }
 
 // printCost estimates the builds in the order of a test run: this repository, then the programs.

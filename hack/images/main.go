@@ -13,7 +13,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
+	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 )
 
 func main() {
@@ -24,12 +26,30 @@ func main() {
 	if len(names) == 0 {
 		names = rootfs.Names()
 	}
+	if err := ensure(ctx, names); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func ensure(ctx context.Context, names []string) error {
+	durations, err := pinned.Durations()
+	if err != nil {
+		return err
+	}
+	missing, err := rootfs.MissingSteps(names...)
+	if err != nil {
+		return err
+	}
+	shown := screen.On(os.Stderr, durations)
+	defer shown.Clear()
+	shown.Plan(missing...)
 	for _, name := range names {
-		root, err := rootfs.Ensure(ctx, os.Stderr, name)
+		root, err := rootfs.Ensure(ctx, shown, name)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			return err
 		}
 		fmt.Println(root)
 	}
+	return nil
 }

@@ -37,6 +37,7 @@ type release struct {
 	pin      bool   // whether payloads name components by digest
 	root     string // of the checkout
 	dist     string // directory of the files of this release
+	bundle   string // file with the programs of the lab, which becomes one of them; none if it is empty
 	commit   string
 	date     time.Time // of the commit: all files and images have this time
 	tools    map[string]string
@@ -52,6 +53,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	fs.StringVar(&r.version, "version", "", "version of the release, such as 0.1.0 or 0.2.0-rc.1")
 	fs.StringVar(&r.registry, "registry", "", "registry and path of the images, such as ghcr.io/hosted-control-planes; credentials are those of `docker login`")
 	fs.StringVar(&r.dist, "output", "", "directory for the files of the release (default dist/<version>)")
+	fs.StringVar(&r.bundle, "bundle", "", "a file that make bundle has written, to publish it with the release")
 	key := fs.String("key", "", "sign with this key of cosign: a file, a URI of a KMS, or env://VARIABLE")
 	keyless := fs.Bool("keyless", false, "sign with the identity of this workflow, and log the signatures in Rekor; can be combined with -key")
 	dirty := fs.Bool("dirty", false, "release a checkout with changes that are not committed")
@@ -73,6 +75,9 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	}
 	if *keyless {
 		r.signers = append(r.signers, keylessSigner)
+	}
+	if err := r.checkBundle(); err != nil {
+		return err
 	}
 	if err := r.prepare(ctx, *dirty); err != nil {
 		return err
@@ -155,6 +160,9 @@ func (r *release) make(ctx context.Context) error {
 		}
 	}
 	if err := r.attest(ctx, boms); err != nil {
+		return err
+	}
+	if err := r.labBundle(); err != nil {
 		return err
 	}
 	return r.writeFiles(ctx, notes, all)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,14 +28,33 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no version":              {nil, "-version"},
-		"a version of two parts":  {[]string{"-version=1.2"}, "-version"},
-		"a version with metadata": {[]string{"-version=1.2.3+abc"}, "-version"}, // a tag of an image cannot have it
-		"no registry":             {[]string{"-version=1.2.3"}, "-registry"},
-		"no signature":            {[]string{"-version=v1.2.3-rc.1", "-registry=registry.example.com/a"}, "a release is signed"},
+		"no version":               {nil, "-version"},
+		"a version of two parts":   {[]string{"-version=1.2"}, "-version"},
+		"a version with metadata":  {[]string{"-version=1.2.3+abc"}, "-version"}, // a tag of an image cannot have it
+		"no registry":              {[]string{"-version=1.2.3"}, "-registry"},
+		"no signature":             {[]string{"-version=v1.2.3-rc.1", "-registry=registry.example.com/a"}, "a release is signed"},
+		"a bundle that is missing": {[]string{"-version=v1.2.3-rc.1", "-registry=registry.example.com/a", "-key=k", "-bundle=/none.tar.zst"}, "`make bundle` writes it"},
 	} {
 		if err := run(t.Context(), tc.args, io.Discard); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+func TestBundleIsAFileOfTheRelease(t *testing.T) {
+	r := &release{version: "1.2.3", dist: t.TempDir(), bundle: filepath.Join(t.TempDir(), "lab.tar.zst"), progress: io.Discard}
+	for file, text := range map[string]string{r.bundle: "programs", r.bundle + ".sha256": "abc  lab.tar.zst\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(r.checkBundle(), r.labBundle()); err != nil {
+		t.Fatal(err)
+	}
+	name := "hypershift-lab-1.2.3-" + runtime.GOOS + "-" + runtime.GOARCH + ".tar.zst"
+	for file, want := range map[string]string{name: "programs", name + ".sha256": "abc  " + name + "\n"} {
+		if got, err := os.ReadFile(filepath.Join(r.dist, file)); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v; want %q", file, got, err, want)
 		}
 	}
 }

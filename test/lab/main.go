@@ -15,6 +15,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
@@ -112,8 +114,12 @@ func up(ctx context.Context, a *arguments) error {
 	if _, err := a.words(0); err != nil {
 		return err
 	}
-	o.Dir, o.Progress = a.dir, os.Stderr
-	var err error
+	shown, err := builds()
+	if err != nil {
+		return err
+	}
+	defer shown.Clear()
+	o.Dir, o.Progress = a.dir, shown
 	if o.Program, err = os.Executable(); err != nil {
 		return fmt.Errorf("finding this program: %w", err)
 	}
@@ -123,6 +129,22 @@ func up(ctx context.Context, a *arguments) error {
 	}
 	fmt.Printf("export KUBECONFIG=%s\n", lab.Kubeconfig)
 	return nil
+}
+
+// builds shows how far the builds of a lab are that are missing.
+func builds() (*screen.Screen, error) {
+	durations, err := pinned.Durations()
+	if err != nil {
+		return nil, err
+	}
+	missing, err := cluster.Steps()
+	if err != nil {
+		return nil, err
+	}
+	shown := screen.On(os.Stderr, durations)
+	shown.Times = true
+	shown.Plan(missing...)
+	return shown, nil
 }
 
 func down(ctx context.Context, a *arguments) error {

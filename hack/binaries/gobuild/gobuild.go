@@ -19,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 )
 
 // Heartbeat is how long a build may be silent before a user wonders whether it hangs.
@@ -26,7 +28,7 @@ const Heartbeat = 10 * time.Second
 
 // Spec configures a build.
 type Spec struct {
-	// Label begins every line of progress, e.g. "[1/3] etcd".
+	// Label begins every line of progress, e.g. "[1/3] etcd", or is the name of a step (package steps).
 	Label    string
 	Dir      string   // directory inside the module
 	Packages []string // commands
@@ -137,6 +139,7 @@ func run(ctx context.Context, progress io.Writer, label, dir string, env []strin
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = Heartbeat
 
+	end := steps.Begin(progress, label)
 	stop := beat(progress, label, out)
 	err = cmd.Run()
 	stop()
@@ -146,24 +149,34 @@ func run(ctx context.Context, progress io.Writer, label, dir string, env []strin
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out.tail())
 	}
+	end()
 	return nil
 }
 
-// beat prints the progress of the build every few seconds, until stop is called.
+// beat shows the progress of the build every few seconds, until stop is called.
 func beat(progress io.Writer, label string, out *output) (stop func()) {
 	started := time.Now()
+	every, show := Heartbeat, func() {
+		count, last := out.at()
+		fmt.Fprintf(progress, "%s: %.0f s, %d steps, now %s\n", label, time.Since(started).Seconds(), count, last)
+	}
+	if r, shows := progress.(steps.Reporter); shows {
+		every, show = time.Second, func() {
+			_, last := out.at()
+			r.At(label, last)
+		}
+	}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		t := time.NewTicker(Heartbeat)
+		t := time.NewTicker(every)
 		defer t.Stop()
 		for {
 			select {
 			case <-done:
 				return
 			case <-t.C:
-				steps, last := out.at()
-				fmt.Fprintf(progress, "%s: %.0f s, %d steps, now %s\n", label, time.Since(started).Seconds(), steps, last)
+				show()
 			}
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
+	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 )
 
 // job is one build: the missing commands of one module, or its missing tests.
@@ -30,19 +31,35 @@ func (j job) title() string {
 	return strings.Join(names, ", ")
 }
 
-func (j job) minutes() int {
-	var sum int
+// expected is how long the build takes on two cores with nothing cached.
+func (j job) expected() time.Duration {
+	var sum time.Duration
 	for _, b := range j.binaries {
-		sum += b.minutes
+		sum += time.Duration(b.seconds) * time.Second
 	}
 	return sum
+}
+
+// label begins the lines of the build. Where steps are shown, it is the name of the step.
+func (j job) label() string {
+	if _, shows := j.progress.(steps.Reporter); shows {
+		return j.pin.dir
+	}
+	return j.place + " " + j.title()
+}
+
+// report prints a line, unless steps are shown.
+func (j job) report(format string, args ...any) {
+	if _, shows := j.progress.(steps.Reporter); !shows {
+		fmt.Fprintf(j.progress, "%s %s\n", j.place, fmt.Sprintf(format, args...))
+	}
 }
 
 func (j job) build(ctx context.Context) error {
 	if err := CheckDisk(j.dir, j.pin.gib); err != nil {
 		return fmt.Errorf("building %s: %w", j.title(), err)
 	}
-	fmt.Fprintf(j.progress, "%s building %s %s: once per version, about %d min on two cores with nothing cached\n", j.place, j.title(), j.pin.version, j.minutes())
+	j.report("building %s %s: once per version, about %.0f min on two cores with nothing cached", j.title(), j.pin.version, max(j.expected().Minutes(), 1))
 	started := time.Now()
 
 	// The results are renamed atomically: an interrupted build leaves no file under their names.
@@ -55,7 +72,7 @@ func (j job) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec.Label, spec.Output = j.place+" "+j.title(), unfinished
+	spec.Label, spec.Output = j.label(), unfinished
 	if err := gobuild.Run(ctx, j.progress, spec); err != nil {
 		return err
 	}
@@ -64,7 +81,7 @@ func (j job) build(ctx context.Context) error {
 			return fmt.Errorf("building %s: %w", b.name, err)
 		}
 	}
-	fmt.Fprintf(j.progress, "%s built %s in %.0f s\n", j.place, j.title(), time.Since(started).Seconds())
+	j.report("built %s in %.0f s", j.title(), time.Since(started).Seconds())
 	return nil
 }
 

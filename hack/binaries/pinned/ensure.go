@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 )
 
 // Ensure builds the missing ones of the named binaries and returns the path of each. Progress gets one line per event, and
@@ -57,6 +59,61 @@ func Built(name string) (bool, error) {
 	}
 	_, missing, err := s.plan([]string{name})
 	return len(missing) == 0, err
+}
+
+// Missing returns the steps of Ensure, one for each module of which binaries are missing.
+func Missing(names ...string) ([]steps.Step, error) {
+	s, err := cached(io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	_, missing, err := s.plan(names)
+	var all []steps.Step
+	for _, j := range missing {
+		all = append(all, steps.Step{Name: j.pin.dir, Expected: j.expected()})
+	}
+	return all, err
+}
+
+// Module is a module of which programs are built.
+type Module struct {
+	Dir      string // absolute, of its pins
+	Path     string // such as k8s.io/kubernetes
+	Version  string
+	Programs []string
+	Tags     []string
+	Patched  bool
+	Seconds  int // of a build on two cores with nothing cached, after the modules before it
+}
+
+// Modules lists all modules in the order of builds.
+func Modules() ([]Module, error) {
+	s, err := cached(io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	var all []Module
+	for _, b := range s.table {
+		dir := filepath.Join(s.pins, b.module.dir)
+		i := slices.IndexFunc(all, func(m Module) bool { return m.Dir == dir })
+		if i < 0 {
+			p, err := read(s.pins, b.module)
+			if err != nil {
+				return nil, err
+			}
+			i = len(all)
+			all = append(all, Module{Dir: dir, Path: b.module.require, Version: p.version, Tags: b.module.tags, Patched: b.module.patched})
+		}
+		all[i].Programs = append(all[i].Programs, b.name)
+		all[i].Seconds += b.seconds
+	}
+	return all, nil
+}
+
+// Durations is the file with the seconds that builds took when they ran last on this machine.
+func Durations() (string, error) {
+	cache, err := CacheDir()
+	return filepath.Join(cache, "durations.json"), err
 }
 
 // cached is the shelf in the cache directory of this user.

@@ -2,12 +2,17 @@ package pinned
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // newShelf has one pinned binary, "tool", of a minimal module.
@@ -180,8 +185,57 @@ func TestParallelBuildsBuildOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if all := output[0].String() + output[1].String(); strings.Count(all, "built tool") != 1 {
-		t.Errorf("want one build:\n%s", all)
+	all := output[0].String() + output[1].String()
+	if strings.Count(all, "built tool") != 1 || strings.Contains(all, "another process") {
+		t.Errorf("want one build, of this process:\n%s", all)
+	}
+}
+
+func TestWaitingForAnotherProcessIsReported(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := Lock(t.Context(), io.Discard, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".lock"), []byte("1"), 0o644); err != nil { // the process that has it
+		t.Fatal(err)
+	}
+	var progress bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := Lock(ctx, &progress, dir); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the second lock: %v", err)
+	}
+	unlock()
+	if want := "another process is building into " + dir; !strings.HasPrefix(progress.String(), want) {
+		t.Errorf("got %q, want %q", progress.String(), want)
+	}
+}
+
+// events are what a reporter was told.
+type events []string
+
+func (e *events) Write(text []byte) (int, error) {
+	*e = append(*e, string(text))
+	return len(text), nil
+}
+func (e *events) Begin(step string) { *e = append(*e, "begin "+step) }
+func (e *events) At(string, string) {}
+func (e *events) End(step string)   { *e = append(*e, "end "+step) }
+
+func TestBuildIsAStepWhereStepsAreShown(t *testing.T) {
+	s, _ := newShelf(t, hello)
+	seen := &events{}
+	s.progress = seen
+	_, missing, err := s.plan([]string{"tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ensure(t.Context(), []string{"tool"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := (events{"begin tools", "end tools"}); !slices.Equal(*seen, want) || missing[0].pin.dir != "tools" {
+		t.Errorf("got %q, want %q", *seen, want)
 	}
 }
 

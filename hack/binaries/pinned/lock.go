@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -25,13 +26,15 @@ func Lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 	for reported := time.Duration(-1); ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
+			own(f)
 			return func() { f.Close() }, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			f.Close()
 			return nil, fmt.Errorf("locking the cache: %w", err)
 		}
-		if waited := time.Since(started); reported < 0 || waited-reported >= gobuild.Heartbeat {
+		waited := time.Since(started)
+		if (reported < 0 || waited-reported >= gobuild.Heartbeat) && !isOwn(f) {
 			fmt.Fprintf(progress, "another process is building into %s, waiting (%.0f s)\n", dir, waited.Seconds())
 			reported = waited
 		}
@@ -42,4 +45,18 @@ func Lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 		case <-ticker.C:
 		}
 	}
+}
+
+// own writes the id of this process to a lock. Only a message depends on it: see isOwn.
+func own(f *os.File) {
+	if f.Truncate(0) == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	}
+}
+
+// isOwn reports whether this process has the lock: it shows that build itself.
+func isOwn(f *os.File) bool {
+	text := make([]byte, 16)
+	n, _ := f.ReadAt(text, 0) // io.EOF at its end
+	return string(text[:n]) == strconv.Itoa(os.Getpid())
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 )
 
 // builder is the program that installs Debian into a directory.
@@ -56,6 +57,24 @@ func Built(name string) (bool, error) {
 		return false, err
 	}
 	return built(filepath.Join(cache, "machines", key)), nil
+}
+
+// step is the name of the step that builds a root.
+func step(name string) string { return "root file system " + name }
+
+// MissingSteps returns the steps of Ensure for those of the roots that are missing.
+func MissingSteps(names ...string) ([]steps.Step, error) {
+	var missing []steps.Step
+	for _, name := range names {
+		built, err := Built(name)
+		if err != nil {
+			return nil, err
+		}
+		if !built {
+			missing = append(missing, steps.Step{Name: step(name), Expected: 30 * time.Second})
+		}
+	}
+	return missing, nil
 }
 
 // store is a directory with built roots.
@@ -110,8 +129,11 @@ func (s store) build(ctx context.Context, r recipe, dir string) error {
 	if err := pinned.CheckDisk(s.dir, s.gib); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.progress, "building the root file system %s: once per recipe, about 1 min on two cores\n", r.name)
-	started := time.Now()
+	_, shows := s.progress.(steps.Reporter)
+	if !shows {
+		fmt.Fprintf(s.progress, "building the root file system %s: once per recipe, about 1 min on two cores\n", r.name)
+	}
+	started, end := time.Now(), steps.Begin(s.progress, step(r.name))
 
 	// The result is renamed atomically: an interrupted build leaves no root under its name.
 	unfinished, err := os.MkdirTemp(s.dir, ".unfinished-")
@@ -141,7 +163,10 @@ func (s store) build(ctx context.Context, r recipe, dir string) error {
 			return err
 		}
 	}
-	fmt.Fprintf(s.progress, "built the root file system %s in %.0f s\n", r.name, time.Since(started).Seconds())
+	end()
+	if !shows {
+		fmt.Fprintf(s.progress, "built the root file system %s in %.0f s\n", r.name, time.Since(started).Seconds())
+	}
 	return nil
 }
 

@@ -20,7 +20,7 @@ var base string
 
 // furnish pushes the first images and applies base.
 func (u *start) furnish(ctx context.Context, lab *Lab) (err error) {
-	if lab.Images, err = images.Push(ctx, images.Options{Registry: Registry, Progress: u}, firstImages...); err != nil {
+	if lab.Images, err = images.Push(ctx, images.Options{Registry: Registry, Progress: u.Progress}, firstImages...); err != nil {
 		return err
 	}
 	dns := ClusterDNS

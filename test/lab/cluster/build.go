@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/bundle/prebuilt"
 	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
+	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
@@ -37,6 +40,16 @@ const Roots = "roots"
 
 // ignition is the program that configures instances.
 const ignition = "ignition"
+
+// Steps returns the steps of Up that build what is missing.
+func Steps() ([]steps.Step, error) {
+	missing, err := pinned.Missing(slices.Concat(programs, plugins, []string{ignition})...)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := rootfs.MissingSteps(rootfs.Names()...)
+	return append(missing, roots...), err
+}
 
 // InstancesBuilt reports whether everything exists that instances need.
 func InstancesBuilt() (bool, error) {
@@ -100,17 +113,17 @@ func (u *start) prepare(ctx context.Context, bin string) error {
 	group.Go(func() error { return u.buildPrograms(ctx, bin) })
 	if u.Cloud {
 		// The lab has no access to the internet.
-		group.Go(func() error { return awsemulator.Install(ctx, u) })
+		group.Go(func() error { return awsemulator.Install(ctx, u.Progress) })
 	}
 	if u.Cloud && !u.InstancesLater {
-		group.Go(func() error { return prepareInstances(ctx, u, u.Dir) })
+		group.Go(func() error { return prepareInstances(ctx, u.Progress, u.Dir) })
 	}
 	return group.Wait()
 }
 
 func (u *start) buildPrograms(ctx context.Context, bin string) error {
 	for dir, names := range map[string][]string{bin: programs, filepath.Join(bin, "cni"): plugins} {
-		paths, err := pinned.Ensure(ctx, u, names...)
+		paths, err := pinned.Ensure(ctx, u.Progress, names...)
 		if err != nil {
 			return err
 		}
@@ -136,7 +149,12 @@ func (u *start) buildLab(ctx context.Context, output string) error {
 	if err != nil {
 		return err
 	}
-	return gobuild.Run(ctx, u, gobuild.Spec{
+	if program, err := prebuilt.Program(ctx, root, "lab"); err != nil {
+		return err
+	} else if program != "" {
+		return copyFile(program, output)
+	}
+	return gobuild.Run(ctx, u.Progress, gobuild.Spec{
 		Label: "compiling the lab", Dir: filepath.Join(root, "test", "lab"), Packages: []string{"github.com/hosted-control-planes/hypershift/test/lab"}, Output: output,
 	})
 }

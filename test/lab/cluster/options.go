@@ -35,7 +35,7 @@ type Options struct {
 	second bool
 	// Program is the path of the command lab, if it is built already.
 	Program string `json:"-"`
-	// Progress receives a line with the elapsed time for each step.
+	// Progress receives a line for each step; a steps.Reporter also gets the steps of builds.
 	Progress io.Writer `json:"-"`
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 )
 
 // SecondOptions configure the second management cluster of a lab.
@@ -16,7 +15,7 @@ type SecondOptions struct {
 	// the other machines have.
 	Machines  int
 	MemoryMiB int
-	// Progress receives a line with the elapsed time for each step.
+	// Progress receives a line for each step; a steps.Reporter also gets the steps of builds.
 	Progress io.Writer
 }
 
@@ -34,7 +33,7 @@ func (l *Lab) Second(ctx context.Context, o SecondOptions) (*Lab, error) {
 	if s == nil {
 		return nil, fmt.Errorf("%s contains no lab", l.Dir)
 	}
-	u := &start{Options: s.Options, began: time.Now()}
+	u := &start{Options: s.Options}
 	u.second, u.Machines, u.Zones, u.Progress = true, max(o.Machines, 1), 0, o.Progress
 	if o.MemoryMiB > 0 {
 		u.MemoryMiB = o.MemoryMiB

@@ -32,7 +32,7 @@ func Up(ctx context.Context, o Options) (*Lab, error) {
 		return nil, err
 	}
 	defer unlock()
-	u := &start{Options: o, began: time.Now()}
+	u := &start{Options: o}
 	if o.New {
 		if err := MustNotBeUp(o); err != nil {
 			return nil, err
@@ -50,21 +50,10 @@ func Up(ctx context.Context, o Options) (*Lab, error) {
 }
 
 // start is one run of Up.
-type start struct {
-	Options
-	began time.Time
-}
+type start struct{ Options }
 
 func (u *start) report(format string, args ...any) {
-	fmt.Fprintf(u.Progress, "%6.1f s  %s\n", time.Since(u.began).Seconds(), fmt.Sprintf(format, args...))
-}
-
-// Write lets builders report through the same format.
-func (u *start) Write(p []byte) (int, error) {
-	for line := range strings.Lines(string(p)) {
-		u.report("%s", strings.TrimRight(line, "\n"))
-	}
-	return len(p), nil
+	fmt.Fprintf(u.Progress, format+"\n", args...)
 }
 
 func (u *start) run(ctx context.Context) (*Lab, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
 )
@@ -30,21 +30,27 @@ func main() {
 	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, *machines, *keep); err != nil {
+	if err := run(ctx, *machines, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "\nThe demo failed:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error) {
+func run(ctx context.Context, machines int, keep bool) (err error) {
 	if err := pinned.CheckFirstRun(); err != nil {
 		return err
 	}
-	s := &show{out: out, began: time.Now(), seen: map[string]map[string]string{}}
-	s.phase("Start a management cluster with %d machines and AWS, and install hypershift with Helm.", machines)
-	s.hosting, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: machines}, ControlPlanesFirst: true, Progress: s})
+	options := hosting.Options{Lab: cluster.Options{Machines: machines}, ControlPlanesFirst: true}
+	shown, err := builds(options)
 	if err != nil {
+		return err
+	}
+	defer shown.Clear()
+	s := &show{Screen: shown, began: time.Now(), seen: map[string]map[string]string{}}
+	options.Progress = lines{s}
+	s.phase("Start a management cluster with %d machines and AWS, and install hypershift with Helm.", machines)
+	if s.hosting, err = hosting.Start(ctx, options); err != nil {
 		return err
 	}
 	s.report("helm install %s config/helm/hypershift -n %s", hosting.Release, hosting.Namespace)
@@ -61,7 +67,7 @@ func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error
 			s.phase("Hypershift is uninstalled and the lab is removed. Only a cache is left on this machine.")
 		}
 	}()
-	phases := []func(context.Context) error{s.connect, s.create, s.use, s.createRest, s.work, s.upgrade}
+	phases := []func(context.Context) error{s.connect, s.create, s.use, s.createRest, s.work, s.upgrade, s.describe}
 	if !keep {
 		phases = append(phases, s.end)
 	}
@@ -76,11 +82,29 @@ func run(ctx context.Context, out io.Writer, machines int, keep bool) (err error
 	return nil
 }
 
+// builds shows how far the builds are that are missing.
+func builds(o hosting.Options) (*screen.Screen, error) {
+	durations, err := pinned.Durations()
+	if err != nil {
+		return nil, err
+	}
+	missing, err := o.Steps()
+	if err != nil {
+		return nil, err
+	}
+	shown := screen.On(os.Stdout, durations)
+	shown.Plan(missing...)
+	if len(missing) > 0 {
+		fmt.Fprintf(shown, "%d programs and root file systems are built first, once on this machine. `make bundle` on another one saves that: docs/getting-started.md.\n", len(missing))
+	}
+	return shown, nil
+}
+
 // show runs the demo and prints its events.
 type show struct {
+	*screen.Screen
 	hosting *hosting.Hosting
 	clusters
-	out   io.Writer
 	began time.Time
 	// seen are the pods of each cluster that were printed last.
 	seen map[string]map[string]string
@@ -88,35 +112,35 @@ type show struct {
 
 // phase prints the headline of a phase.
 func (s *show) phase(format string, args ...any) {
-	fmt.Fprintf(s.out, "\n%s\n", fmt.Sprintf(format, args...))
+	fmt.Fprintf(s, "\n%s\n", fmt.Sprintf(format, args...))
 }
 
 // report prints a line with the time.
 func (s *show) report(format string, args ...any) {
-	fmt.Fprintf(s.out, "%7.1f s  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(s, "%7.1f s  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// Write prints the output of the lab line by line.
-func (s *show) Write(text []byte) (int, error) {
+// lines prints the output of the lab with the time, and shows the steps of its builds.
+type lines struct{ *show }
+
+func (l lines) Write(text []byte) (int, error) {
 	for line := range strings.Lines(string(text)) {
-		s.report("· %s", strings.TrimSpace(line))
+		l.report("· %s", strings.TrimSpace(line))
 	}
 	return len(text), nil
 }
 
 // printHints prints commands with which a user inspects the result.
 func (s *show) printHints() {
-	fmt.Fprintf(s.out, `
-The lab keeps running.
+	fmt.Fprintf(s, `
+The lab keeps running. Three things to try, with
 
   export KUBECONFIG=%[1]s
-  kubectl get hostedcluster,controlplanecomponent -A
-  kubectl get pods -A -o wide
-  kubectl --kubeconfig %[2]s get nodes,pods -A      # a hosted cluster
-  bin/lab status
-  bin/lab machine kill m2      # and observe the recovery
-  make lab-down
 
-docs/getting-started.md has more to try.
-`, s.hosting.Kubeconfig, s.one.kubeconfig)
+  bin/hypershift describe cluster %[3]s -n %[4]s            # make build
+  bin/hypershift get clusters -A
+  kubectl --kubeconfig %[2]s get nodes,pods -A
+
+bin/lab machine kill m2 shows the recovery, and make lab-down removes everything. docs/getting-started.md has more.
+`, s.hosting.Kubeconfig, s.one.kubeconfig, s.one.Name, s.one.Namespace)
 }

@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 	"github.com/hosted-control-planes/hypershift/test/lab/load"
 )
@@ -36,11 +34,7 @@ type hosted struct {
 const patience = 5 * time.Minute
 
 func (s *show) connect(context.Context) (err error) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), hyperv1.AddToScheme(scheme)); err != nil {
-		return err
-	}
-	if s.management, err = client.New(s.hosting.Config, client.Options{Scheme: scheme}); err != nil {
+	if s.management, err = client.New(s.hosting.Config, client.Options{Scheme: clustertree.Scheme()}); err != nil {
 		return fmt.Errorf("connecting to the management cluster: %w", err)
 	}
 	versions := images.Versions
@@ -160,6 +154,21 @@ func (s *show) changeRelease(ctx context.Context, h hosted) error {
 	return s.follow(ctx, "upgrade", h, available)
 }
 
+// describe prints the trees of both clusters, as hypershift describe does.
+func (s *show) describe(ctx context.Context) error {
+	for _, h := range []hosted{s.one, s.two} {
+		s.phase("Show %q with: hypershift describe cluster %[1]s -n %s", h.Name, h.Namespace)
+		objects, err := clustertree.Gather(ctx, s.management, h.ObjectKey)
+		if err != nil {
+			return err
+		}
+		if err := clustertree.Write(s, clustertree.Build(objects), clustertree.Options{Now: time.Now()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // end deletes both clusters.
 func (s *show) end(ctx context.Context) error {
 	s.phase("Delete both clusters.")
@@ -185,13 +194,13 @@ func (s *show) end(ctx context.Context) error {
 func (s *show) kubectl(ctx context.Context, kubeconfig string, commands ...string) error {
 	for _, c := range commands {
 		out, err := s.hosting.Kubectl(ctx, kubeconfig, "", strings.Fields(c)...)
-		fmt.Fprintf(s.out, "\n    $ kubectl %s\n", c)
+		fmt.Fprintf(s, "\n    $ kubectl %s\n", c)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		if most := 24; len(lines) > most {
 			lines = append(append(lines[:3:3], fmt.Sprintf("... %d more ...", len(lines)-6)), lines[len(lines)-3:]...)
 		}
 		for _, line := range lines {
-			fmt.Fprintf(s.out, "    %s\n", line)
+			fmt.Fprintf(s, "    %s\n", line)
 		}
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/fixture"
 	"github.com/hosted-control-planes/hypershift/test/fixture/accounts"
@@ -107,6 +108,28 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 		return nil, err
 	}
 	return h, h.Install(ctx)
+}
+
+// Steps returns the steps of Start, and of Complete, that build what is missing, in their order.
+func (o Options) Steps() ([]steps.Step, error) {
+	_, first, err := o.first()
+	if err != nil {
+		return nil, err
+	}
+	var all []steps.Step
+	for _, missing := range []func() ([]steps.Step, error){
+		cluster.Steps,
+		func() ([]steps.Step, error) { return pinned.Missing("kubectl", "helm") },
+		func() ([]steps.Step, error) { return images.Steps(first...) },
+		func() ([]steps.Step, error) { return images.Steps() },
+	} {
+		more, err := missing()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
 }
 
 // first are the versions and images that Start pushes; without names all images.

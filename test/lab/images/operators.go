@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
+	"github.com/hosted-control-planes/hypershift/hack/bundle/prebuilt"
 )
 
 // The content of the operators' image, as in Dockerfile.
@@ -18,8 +19,12 @@ var (
 
 const binDir = "/usr/bin"
 
-// ourOperators builds the operators from this checkout. Dockerfile also adds the public CAs, which only AWS needs.
+// ourOperators builds the operators from this checkout, unless a bundle has brought them. Dockerfile also adds the public CAs, which only
+// AWS needs.
 func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
+	if files, err := prebuiltOperators(ctx, w); files != nil || err != nil {
+		return files, err
+	}
 	var files []file
 	var packages []string
 	output := filepath.Join(w.cache, "operators")
@@ -41,6 +46,20 @@ func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	return files, nil
+}
+
+// prebuiltOperators returns the operators if all of them were built before from the same source, otherwise none.
+func prebuiltOperators(ctx context.Context, w *workshop) ([]file, error) {
+	var files []file
+	for _, dir := range operators {
+		name := path.Base(dir)
+		program, err := prebuilt.Program(ctx, w.root, name)
+		if program == "" || err != nil {
+			return nil, err
+		}
+		files = append(files, file{path: path.Join(binDir, name), source: program, mode: 0o755})
 	}
 	return files, nil
 }

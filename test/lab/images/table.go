@@ -8,6 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/payload/publishedimages"
 	"github.com/hosted-control-planes/hypershift/hack/payload/versions"
+	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
@@ -198,6 +199,17 @@ func Built() (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// Steps returns the steps of Push that build the missing programs of images; without keys, of those that are pushed without a request.
+func Steps(keys ...string) ([]steps.Step, error) {
+	var names []string
+	for _, i := range chosen(keys) {
+		for _, program := range i.programs {
+			names = append(names, program.name)
+		}
+	}
+	return pinned.Missing(names...)
 }
 
 // chosen returns the images of these names or keys, or without names all images except those with onRequest.

@@ -26,56 +26,68 @@ func Create(ctx context.Context, api Creator, spec Spec) (Group, error) {
 }
 
 // Change lists the rules that SetIngress has authorized and revoked.
-type Change struct{ authorized, revoked []ingress }
+type Change struct {
+	authorized, revoked []ingress
+	// stale is whether the group had already changed after it was read.
+	stale bool
+}
 
 // SetIngress makes the rules of a group match spec. Missing rules are authorized first, so that a source that stays allowed is not
 // locked out in between. got may be older than the group: a rule that exists already, or is gone already, is no error. After an error,
 // Change contains the changes before it.
 func SetIngress(ctx context.Context, api Ingress, spec Spec, got Group) (Change, error) {
 	var done Change
+	var err error
 	authorize, revoke := diff(spec, got)
-	if len(authorize) > 0 {
-		err := tolerant(authorize, "InvalidPermission.Duplicate", func(rules []types.IpPermission) error {
-			_, err := api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: rules})
-			return err
-		})
-		if err != nil {
-			return done, fmt.Errorf("authorizing ingress of security group %s: %w", got.ID, err)
-		}
-		done.authorized = authorize
-		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d missing rules authorized", len(authorize)))
+	done.authorized, err = changeEach(authorize, "InvalidPermission.Duplicate", func(rules []types.IpPermission) error {
+		_, err := api.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: rules})
+		return err
+	})
+	if n := len(done.authorized); n > 0 {
+		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d missing rules authorized", n))
 	}
-	if len(revoke) > 0 {
-		err := tolerant(revoke, "InvalidPermission.NotFound", func(rules []types.IpPermission) error {
-			_, err := api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: rules})
-			return err
-		})
-		if err != nil {
-			return done, fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
-		}
-		done.revoked = revoke
-		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d rules revoked that are not wanted", len(revoke)))
+	if err != nil {
+		return done, fmt.Errorf("authorizing ingress of security group %s: %w", got.ID, err)
 	}
+	done.revoked, err = changeEach(revoke, "InvalidPermission.NotFound", func(rules []types.IpPermission) error {
+		_, err := api.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &got.ID, IpPermissions: rules})
+		return err
+	})
+	if n := len(done.revoked); n > 0 {
+		spec.Hooks.Changed(got.ID, fmt.Sprintf("%d rules revoked that are not wanted", n))
+	}
+	if err != nil {
+		return done, fmt.Errorf("revoking ingress of security group %s: %w", got.ID, err)
+	}
+	done.stale = len(done.authorized) < len(authorize) || len(done.revoked) < len(revoke)
 	return done, nil
 }
 
-// tolerant changes rules in one call. EC2 refuses a call whole for one rule that is as desired already, with the code: then it changes
-// each rule alone, and the code is no error. Such a rule is of a call that was on its way when the group was read, such as the last one
-// of a process that was killed.
-func tolerant(rules []ingress, code string, change func([]types.IpPermission) error) error {
-	err := change(wire(rules))
-	if awsx.Code(err) != code {
-		return err
+// changeEach changes rules in one call, and returns those that it has changed. EC2 refuses the whole call, with the code, if one rule is as
+// desired already: then each rule is changed alone, and the code is no error. Such a rule was changed after the group was read, for example
+// by the last call of a process that was killed.
+func changeEach(rules []ingress, code string, change func([]types.IpPermission) error) (changed []ingress, err error) {
+	if len(rules) == 0 {
+		return nil, nil
 	}
-	if len(rules) == 1 {
-		return nil
+	err = change(wire(rules))
+	switch {
+	case err == nil:
+		return rules, nil
+	case awsx.Code(err) != code:
+		return nil, err
+	case len(rules) == 1:
+		return nil, nil
 	}
 	for _, r := range rules {
-		if err := change(wire([]ingress{r})); err != nil && awsx.Code(err) != code {
-			return err
+		err := change(wire([]ingress{r}))
+		if err == nil {
+			changed = append(changed, r)
+		} else if awsx.Code(err) != code {
+			return changed, err
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 // revised returns the group after a change of its rules, and with the tags of the spec.

@@ -147,7 +147,10 @@ func (m *Manager) repair(ctx context.Context, spec Spec, got Group) error {
 	if err != nil {
 		return err
 	}
-	if changed || tagged {
+	switch {
+	case change.stale:
+		m.Invalidate(0)
+	case changed || tagged:
 		m.cached.Put(spec.revised(got, change))
 	}
 	return nil

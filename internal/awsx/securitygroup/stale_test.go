@@ -2,6 +2,7 @@ package securitygroup_test
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,11 +21,13 @@ func TestIngressMayBeNewerThanTheGroupThatWasRead(t *testing.T) {
 		// before, meanwhile and want are the ports of rules: of the group that was read, of the group now, and of the spec.
 		before, meanwhile, want []int32
 		err                     string
+		// reported are the changes that the hook gets.
+		reported []string
 	}{
 		"its only rule exists already":     {meanwhile: []int32{22}, want: []int32{22}},
-		"one of two rules exists already":  {meanwhile: []int32{22}, want: []int32{22, 443}},
+		"one of two rules exists already":  {meanwhile: []int32{22}, want: []int32{22, 443}, reported: []string{"1 missing rules authorized"}},
 		"its only rule is gone already":    {before: []int32{22}},
-		"one of two rules is gone already": {before: []int32{22, 443}, meanwhile: []int32{443}},
+		"one of two rules is gone already": {before: []int32{22, 443}, meanwhile: []int32{443}, reported: []string{"1 rules revoked that are not wanted"}},
 		"a rule replaces another already":  {before: []int32{22}, meanwhile: []int32{443}, want: []int32{443}},
 		"a rule that EC2 refuses":          {meanwhile: []int32{22}, want: []int32{22, 65536}, err: "InvalidParameterValue"},
 	} {
@@ -54,7 +57,13 @@ func TestIngressMayBeNewerThanTheGroupThatWasRead(t *testing.T) {
 			stale := read()
 			e.Must(set(c.meanwhile, stale))
 
-			err = set(c.want, stale)
+			var reported []string
+			last := spec(c.want)
+			last.Hooks.OnChange = func(_, change string) { reported = append(reported, change) }
+			_, err = securitygroup.SetIngress(t.Context(), api, last, stale)
+			if !slices.Equal(reported, c.reported) {
+				t.Errorf("reported %q, want %q", reported, c.reported)
+			}
 			if awsx.Code(err) != c.err {
 				t.Fatalf("error %v, want the code %q", err, c.err)
 			}

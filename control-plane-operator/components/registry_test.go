@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podsecurity "k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
@@ -19,6 +20,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
 
@@ -54,6 +56,41 @@ func templateOf(obj client.Object) *corev1.PodTemplateSpec {
 		return &w.Spec.Template
 	}
 	return nil
+}
+
+// The LimitRange of the namespace would refuse a larger limit than its maximum.
+func TestMemoryLimitsAreAtMostThoseOfTheLimitRange(t *testing.T) {
+	env := targettest.Env()
+	env.HCP.Annotations = map[string]string{
+		hyperv1.MemoryLimitFactorAnnotation: "64", hyperv1.MemoryLimitMaxAnnotation: "64Gi",
+		hyperv1.ResourceRequestOverrideAnnotationPrefix + "/kube-apiserver.kube-apiserver": "memory=3Gi",
+	}
+	most := resource.MustParse("64Gi")
+	checked := 0
+	for _, c := range component.RenderAll(env, components.ControlPlane...) {
+		if c.Err != nil {
+			t.Fatal(c.Err)
+		}
+		for _, obj := range c.Objects {
+			template := templateOf(obj)
+			if template == nil {
+				continue
+			}
+			for _, container := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
+				limit := container.Resources.Limits.Memory()
+				checked++
+				if limit.IsZero() || limit.Cmp(most) > 0 {
+					t.Errorf("%s of %s is limited to %s", container.Name, c.Name, limit.String())
+				}
+				if container.Name == names.KubeAPIServer && limit.Cmp(most) != 0 {
+					t.Errorf("the API server is limited to %s, want the largest limit", limit.String())
+				}
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("there are no containers")
+	}
 }
 
 func TestPodsMeetThePodSecurityStandard(t *testing.T) {

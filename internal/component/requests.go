@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // OverrideRequests sets the requests that the user has chosen for containers of a workload. The hypershift-operator has checked
@@ -31,7 +32,9 @@ func OverrideRequests(workload string, pod *corev1.PodSpec, annotations map[stri
 					c.Resources.Limits[name] = quantity
 				}
 			}
-			collectLess(c, annotations)
+			if workload != names.KubeAPIServer || c.Name != names.KubeAPIServer || annotations[hyperv1.KubeAPIServerGOGCAnnotation] == "" {
+				allowGarbage(c)
+			}
 		}
 	}
 }
@@ -39,10 +42,10 @@ func OverrideRequests(workload string, pod *corev1.PodSpec, annotations map[stri
 // large is the memory request from which a program is that of a large cluster.
 var large = resource.MustParse("1Gi")
 
-// collectLess gives a program with much memory Go's default for its garbage: the lower GOGC of the assets saves memory in a small cluster,
-// and takes two fifths of the CPU of an API server with 5,000 nodes. The annotation of the user takes precedence.
-func collectLess(c *corev1.Container, annotations map[string]string) {
-	if c.Resources.Requests.Memory().Cmp(large) < 0 || annotations[hyperv1.KubeAPIServerGOGCAnnotation] != "" {
+// allowGarbage gives a program with much memory the default GOGC of Go: the lower one of the assets saves memory in a small cluster, and
+// takes two fifths of the CPU of an API server with 5,000 nodes.
+func allowGarbage(c *corev1.Container) {
+	if c.Resources.Requests.Memory().Cmp(large) < 0 {
 		return
 	}
 	for i := range c.Env {

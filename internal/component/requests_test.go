@@ -1,6 +1,7 @@
 package component_test
 
 import (
+	"cmp"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,37 +43,38 @@ func TestRequestsOfTheUserReplaceThoseOfTheComponent(t *testing.T) {
 }
 
 // An API server with 5,000 nodes takes two fifths of its CPU for garbage with the GOGC of small clusters.
-func TestProgramsWithMuchMemoryHaveTheGarbageTargetOfGo(t *testing.T) {
+func TestProgramsWithMuchMemoryHaveTheDefaultGOGC(t *testing.T) {
+	const apiServer, etcd = "/kube-apiserver.kube-apiserver", "/etcd.etcd"
 	for name, c := range map[string]struct {
-		annotations map[string]string
-		want        string
+		requests        map[string]string
+		gogc            string // of the user, for the API server
+		apiServer, etcd string
 	}{
-		"as small as all":           {nil, "25"},
-		"larger, but not large":     {map[string]string{"/kube-apiserver.kube-apiserver": "memory=512Mi"}, "25"},
-		"large":                     {map[string]string{"/kube-apiserver.kube-apiserver": "memory=1Gi"}, "100"},
-		"another container":         {map[string]string{"/kube-apiserver.konnectivity-server": "memory=1Gi"}, "25"},
-		"large, with a target":      {map[string]string{"/kube-apiserver.kube-apiserver": "memory=1Gi", "gogc": "50"}, "50"},
-		"many cores, and no memory": {map[string]string{"/kube-apiserver.kube-apiserver": "cpu=4"}, "25"},
+		"requests of the assets":    {nil, "", "25", "50"},
+		"larger, but not large":     {map[string]string{apiServer: "memory=512Mi"}, "", "25", "50"},
+		"large":                     {map[string]string{apiServer: "memory=1Gi", etcd: "memory=2Gi"}, "", "100", "100"},
+		"one of two":                {map[string]string{etcd: "memory=1Gi"}, "", "25", "100"},
+		"large, with a GOGC":        {map[string]string{apiServer: "memory=1Gi", etcd: "memory=1Gi"}, "40", "40", "100"},
+		"many cores, and no memory": {map[string]string{apiServer: "cpu=4"}, "", "25", "50"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			annotations := map[string]string{}
-			gogc := "25"
-			for key, value := range c.annotations {
-				if key == "gogc" {
-					annotations[hyperv1.KubeAPIServerGOGCAnnotation], gogc = value, value // as the component sets it
-					continue
-				}
+			annotations := map[string]string{hyperv1.KubeAPIServerGOGCAnnotation: c.gogc}
+			for key, value := range c.requests {
 				annotations[hyperv1.ResourceRequestOverrideAnnotationPrefix+key] = value
 			}
-			pod := &corev1.PodSpec{Containers: []corev1.Container{
-				{Name: "kube-apiserver", Env: []corev1.EnvVar{{Name: "GOGC", Value: gogc}}}, {Name: "konnectivity-server"},
-			}}
-			component.OverrideRequests("kube-apiserver", pod, annotations)
-			if got := pod.Containers[0].Env[0].Value; got != c.want {
-				t.Errorf("GOGC is %s, want %s", got, c.want)
+			gogc := func(program, value string) string {
+				pod := &corev1.PodSpec{Containers: []corev1.Container{{Name: program, Env: []corev1.EnvVar{{Name: "GOGC", Value: value}}}, {Name: "other"}}}
+				component.OverrideRequests(program, pod, annotations)
+				if len(pod.Containers[1].Env) > 0 {
+					t.Error("a container without GOGC gets one")
+				}
+				return pod.Containers[0].Env[0].Value
 			}
-			if len(pod.Containers[1].Env) > 0 {
-				t.Error("a container without GOGC gets one")
+			if got := gogc("kube-apiserver", cmp.Or(c.gogc, "25")); got != c.apiServer { // as the component sets it
+				t.Errorf("GOGC of the API server is %s, want %s", got, c.apiServer)
+			}
+			if got := gogc("etcd", "50"); got != c.etcd {
+				t.Errorf("GOGC of etcd is %s, want %s", got, c.etcd)
 			}
 		})
 	}

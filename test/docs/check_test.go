@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 )
 
 // notChecked are documents about other places, or with the names of former versions.
@@ -173,13 +175,19 @@ var (
 	index      = regexp.MustCompile(`\[[0-9*]*\]`)
 )
 
+// isAnnotation is true for an annotation or label of the code, for those with the domain of requests, whose names are of containers, and for the
+// version of the API.
+func (v *vocabulary) isAnnotation(found string) bool {
+	return v.literals[found] || strings.HasPrefix(found, hyperv1.ResourceRequestOverrideAnnotationPrefix+"/") || strings.HasSuffix(found, "/v1beta1")
+}
+
 // tokens checks a text in the style of code that is no command.
 func (v *vocabulary) tokens(content string, report func(what, name string)) {
 	for _, found := range annotation.FindAllString(content, -1) {
 		if cut := strings.Index(content, found) + len(found); strings.HasPrefix(content[cut:], "…") || strings.HasPrefix(content[cut:], "<") || strings.HasPrefix(content[cut:], "{") {
 			continue
 		}
-		if !v.literals[found] && !v.resources[strings.TrimSuffix(found, "/v1beta1")] && !strings.HasSuffix(found, "/v1beta1") {
+		if !v.isAnnotation(found) && !v.resources[strings.TrimSuffix(found, "/v1beta1")] {
 			report("annotation or label", found)
 		}
 	}
@@ -292,7 +300,7 @@ func isCommand(content string) bool {
 // command checks the programs in one command line, which can have pipes.
 func (v *vocabulary) command(line string, report func(what, name string)) {
 	for _, found := range annotation.FindAllString(line, -1) {
-		if !v.literals[found] && !strings.HasSuffix(found, "/v1beta1") {
+		if !v.isAnnotation(found) {
 			report("annotation or label", found)
 		}
 	}
@@ -470,7 +478,7 @@ func (v *vocabulary) block(block text, report func(at text, what, name string)) 
 
 func (v *vocabulary) manifest(source string, content map[string]any, report func(what, name string)) {
 	for _, found := range annotation.FindAllString(source, -1) {
-		if !v.literals[found] && !strings.HasSuffix(found, "/v1beta1") {
+		if !v.isAnnotation(found) {
 			report("annotation or label", found)
 		}
 	}

@@ -4,6 +4,7 @@
 //	bin/bench [-markdown] [-only text] [-json file] [-cpuprofile directory] [-memprofile directory]
 //	bin/bench -timeline [-only text] [-events file]
 //	bin/bench -only soak [-duration time]
+//	bin/bench -only "large cluster" [-nodes number]
 //	bin/bench -counts
 //	bin/bench -page
 //

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 	"github.com/hosted-control-planes/hypershift/test/lab/bench/report"
 	lab "github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
@@ -21,7 +22,7 @@ func onLab(measure func(context.Context, *labBench) ([]report.Row, error)) func(
 // onLabOf is a section on a lab of so many machines, in three zones.
 func onLabOf(machines int, measure func(context.Context, *labBench) ([]report.Row, error)) func(context.Context, string) ([]report.Row, error) {
 	return func(ctx context.Context, _ string) (rows []report.Row, err error) {
-		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: machines, New: true, InstantVolumes: true}, Progress: os.Stderr})
+		h, err := hosting.Start(ctx, hosting.Options{Lab: lab.Options{Machines: machines, New: true, InstantVolumes: true}, Progress: screen.New(screen.Options{Out: os.Stderr, Times: true})})
 		if err != nil {
 			return nil, err
 		}

@@ -77,7 +77,7 @@ var countSections = []string{"one cluster", "at rest", "AWS infrastructure", "20
 // named are sections that run only if -only has their name, because they take long.
 var named = []section{
 	{"soak", anAPIServer, soak, soakRows(nil), onAPIServer + " Each call of AWS takes 60 ms. `bin/bench -only soak` runs for two hours, or for `-duration`."},
-	{"large cluster", aLab, onLab(largeCluster), largeClusterRows(nil), inALab + " kwok pretends to be the kubelets of all nodes but one. `bin/bench -only \"large cluster\"` takes about a quarter of an hour."},
+	{"large cluster", aLab, onLab(largeCluster), largeClusterRows(nil), inALab + " kwok pretends to be the kubelets of all nodes but one. `bin/bench -only \"large cluster\"` takes about ten minutes."},
 	{"cold demo", nothing, coldDemo, coldDemoRows(demoTimes{}), "Everything except AWS is real. `bin/bench -only \"cold demo\"` builds all programs again, in half an hour or more."},
 }
 

@@ -94,7 +94,8 @@ func withNodeRow(all []rested) report.Row {
 		Figures: []report.Figure{
 			report.Within("pods", 5, "", values(all, func(r rested) float64 { return float64(r.pods) })...).Earlier("9").
 				WhatWasTried("the controllers of the hosted cluster share a pod, and Cluster API and its provider another one (decision 0097). The operator is alone, for its permissions."),
-			report.Within("memory", 300, "MiB", values(all, func(r rested) float64 { return sum(r.memory) })...).Earlier("377 MiB"),
+			report.Within("memory", 300, "MiB", values(all, func(r rested) float64 { return sum(r.memory) })...).Earlier("377 MiB").
+				WhatWasTried("GOGC is lower in the programs of Kubernetes; the controllers share pods, not processes. The API server alone, with the watches of a node, needs more than half."),
 			report.Info("CPU", "% of a core", values(all, func(r rested) float64 { return sum(r.cpu) })...),
 		},
 	}

@@ -100,7 +100,7 @@ lab-programs: ## build the programs and the images of machines of the lab in adv
 .PHONY: bundle
 bundle: lab-programs ## pack the programs that a demo needs into one file, so that another machine need not build them (BUNDLE=lab.tar.zst)
 	@programs=$$(go run ./hack/binaries -except '$(RARE)'); older=$$(go run ./hack/binaries '*-1.35.*'); roots=$$(go run ./hack/images); \
-	printf '%s\n' $$programs $$older $$roots | go run ./hack/bundle -pack $(or $(BUNDLE),bin/lab-$(shell go env GOOS)-$(shell go env GOARCH).tar.zst)
+	printf '%s\n' $$programs $$older $$roots | go run ./hack/bundle -pack '$(or $(BUNDLE),bin/lab-$(shell go env GOOS)-$(shell go env GOARCH).tar.zst)'
 
 .PHONY: inventory
 inventory: ## list the programs of others with their versions and libraries, in hack/binaries/README.md
@@ -114,9 +114,9 @@ quick: ## run the tests that start no other program, with a sample of the crash 
 unit: ## run the tests of the operators, the command line and internal; they use etcd, kube-apiserver, HAProxy and the AWS emulator
 	go test -timeout 45m $(API) ./cmd/... ./internal/... ./hypershift-operator/... ./control-plane-operator/... ./test/fakeaws/... ./test/crashtest/...
 
-.PHONY: test-interruptions
-test-interruptions: binaries ## interrupt the command line in each single call of AWS; `make test` does it once for each action
-	HYPERSHIFT_TEST_EVERY_CALL=true go test -count=1 -timeout 60m $(NOVET) ./cmd/hypershift/cli -run 'Death|Killed|LostAnswer'
+.PHONY: interruptions
+interruptions: binaries ## interrupt the command line in each single call of AWS; `make test` does it once for each action
+	HYPERSHIFT_TEST_EVERY_CALL=true go test -count=1 -timeout 60m $(NOVET) ./cmd/hypershift/cli -run 'Death|Killed|LostAnswer|ThrottledAndLost'
 
 .PHONY: fuzz
 fuzz: ## run all fuzz targets, one after another (FUZZTIME=5m, PACKAGES=./internal/pki)

@@ -122,9 +122,11 @@ func matching(all []string, pattern string) ([]string, error) {
 
 func printInventory(ctx context.Context) error {
 	rows, err := inventory.List(ctx)
-	if err == nil {
-		fmt.Print(inventory.Markdown(rows))
+	if err != nil {
+		return err
 	}
+	page, err := inventory.Markdown(rows)
+	fmt.Print(page)
 	return err
 }
 

@@ -20,7 +20,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/bundle/archive"
 	"github.com/hosted-control-planes/hypershift/hack/bundle/prebuilt"
@@ -59,12 +58,12 @@ func packed(ctx context.Context, file string, in io.Reader, progress io.Writer) 
 			paths = append(paths, root(cache, path))
 		}
 	}
-	ours, err := programs(ctx, progress)
+	own, err := programs(ctx, progress)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "packing %d programs and root file systems, and %d programs of this checkout\n", len(paths), len(ours))
-	b, err := archive.Pack(ctx, cache, file, append(paths, ours...))
+	fmt.Fprintf(progress, "packing %d programs and root file systems of others, and %d programs of this checkout\n", len(paths), len(own))
+	b, err := archive.Pack(ctx, cache, file, append(paths, own...))
 	if err != nil {
 		return err
 	}
@@ -84,41 +83,18 @@ func root(cache, path string) string {
 	return path
 }
 
-// builds are the programs of this repository that a demo needs. Flags are those of Makefile and of the operators' image in the lab.
-var builds = []gobuild.Spec{
-	{Label: "building the operators", Dir: ".", Flags: []string{"-tags=grpcnotrace", "-ldflags=-s -w"}, Packages: []string{"./hypershift-operator", "./control-plane-operator", "./control-plane-operator/sidecar"}},
-	{Label: "building the demo", Dir: "test/lab", Packages: []string{"github.com/hosted-control-planes/hypershift/test/lab/demo", "github.com/hosted-control-planes/hypershift/test/lab"}},
-}
-
-// programs builds the programs of this checkout, unless it differs from its commit, and returns their paths.
+// programs builds the programs of this checkout, unless it has none to share.
 func programs(ctx context.Context, progress io.Writer) ([]string, error) {
 	root, err := pinned.Root()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := prebuilt.Dir(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	if dir == "" {
-		fmt.Fprintln(progress, "the checkout differs from its commit: its programs are left out")
+	paths, err := prebuilt.Build(ctx, progress, root)
+	if errors.Is(err, prebuilt.ErrChanged) {
+		fmt.Fprintf(progress, "%v: its programs are left out\n", err)
 		return nil, nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the cache: %w", err)
-	}
-	var paths []string
-	for _, spec := range builds {
-		spec.Dir, spec.Output = filepath.Join(root, spec.Dir), dir
-		spec.Flags, spec.Env = append([]string{"-trimpath"}, spec.Flags...), []string{"CGO_ENABLED=0"}
-		if err := gobuild.Run(ctx, progress, spec); err != nil {
-			return nil, err
-		}
-		for _, p := range spec.Packages {
-			paths = append(paths, filepath.Join(dir, spec.Executable(p)))
-		}
-	}
-	return paths, nil
+	return paths, err
 }
 
 func unpacked(ctx context.Context, file string, progress io.Writer) error {
@@ -132,6 +108,9 @@ func unpacked(ctx context.Context, file string, progress io.Writer) error {
 	fmt.Fprintf(progress, "unpacking %s into %s\n", file, cache)
 	b, err := archive.Unpack(ctx, cache, file)
 	if err == nil {
+		for _, path := range b.LeftOut {
+			fmt.Fprintf(progress, "%s needs another C library than this machine has: it is built\n", path)
+		}
 		fmt.Fprintf(progress, "%s: %d entries\n", file, len(b.Entries))
 	}
 	return err

@@ -44,11 +44,16 @@ func ensure(ctx context.Context, names []string) error {
 	shown := screen.On(os.Stderr, durations)
 	defer shown.Clear()
 	shown.Plan(missing...)
+	var roots []string
 	for _, name := range names {
 		root, err := rootfs.Ensure(ctx, shown, name)
 		if err != nil {
 			return err
 		}
+		roots = append(roots, root)
+	}
+	shown.Clear()
+	for _, root := range roots {
 		fmt.Println(root)
 	}
 	return nil

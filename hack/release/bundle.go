@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -33,26 +35,35 @@ func (r *release) labBundle() error {
 	if err != nil {
 		return fmt.Errorf("adding the bundle: %w", err)
 	}
-	sum, _, _ := strings.Cut(string(line), " ")
+	want, _, _ := strings.Cut(string(line), " ")
 	to := filepath.Join(r.dist, name)
-	if err := errors.Join(copied(r.bundle, to), os.WriteFile(to+".sha256", []byte(sum+"  "+name+"\n"), 0o644)); err != nil {
+	got, err := copied(r.bundle, to)
+	if err != nil {
+		return fmt.Errorf("adding the bundle: %w", err)
+	}
+	if got != want {
+		return fmt.Errorf("adding the bundle: the checksum of %s is %s, and beside it is %s: `make bundle` again", r.bundle, got, want)
+	}
+	if err := os.WriteFile(to+".sha256", []byte(got+"  "+name+"\n"), 0o644); err != nil {
 		return fmt.Errorf("adding the bundle: %w", err)
 	}
 	r.report("added %s", name)
 	return nil
 }
 
-func copied(from, to string) (err error) {
+// copied returns the checksum of what it has copied.
+func copied(from, to string) (sum string, err error) {
 	source, err := os.Open(from)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer source.Close()
 	target, err := os.Create(to)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	_, err = io.Copy(target, source)
-	return err
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(target, h), source)
+	return hex.EncodeToString(h.Sum(nil)), err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,17 @@ Commit: %[7]s
 }
 
 // writeSums writes the checksums of all files in a directory, in the format of sha256sum, except for signatures of them.
+func checksum(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
 func writeSums(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -95,12 +107,11 @@ func writeSums(dir string) error {
 		if strings.HasPrefix(entry.Name(), sums) {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		digest, err := checksum(filepath.Join(dir, entry.Name()))
 		if err != nil {
 			return err
 		}
-		digest := sha256.Sum256(content)
-		fmt.Fprintf(&text, "%s  %s\n", hex.EncodeToString(digest[:]), entry.Name())
+		fmt.Fprintf(&text, "%s  %s\n", digest, entry.Name())
 	}
 	return os.WriteFile(filepath.Join(dir, sums), []byte(text.String()), 0o644)
 }

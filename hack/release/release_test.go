@@ -43,7 +43,8 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 
 func TestBundleIsAFileOfTheRelease(t *testing.T) {
 	r := &release{version: "1.2.3", dist: t.TempDir(), bundle: filepath.Join(t.TempDir(), "lab.tar.zst"), progress: io.Discard}
-	for file, text := range map[string]string{r.bundle: "programs", r.bundle + ".sha256": "abc  lab.tar.zst\n"} {
+	const sum = "fdebae303877a39952669a2fa659305112390cb6da303a6b8f4f82849eda21dd"
+	for file, text := range map[string]string{r.bundle: "programs", r.bundle + ".sha256": sum + "  lab.tar.zst\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -52,10 +53,16 @@ func TestBundleIsAFileOfTheRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := "hypershift-lab-1.2.3-" + runtime.GOOS + "-" + runtime.GOARCH + ".tar.zst"
-	for file, want := range map[string]string{name: "programs", name + ".sha256": "abc  " + name + "\n"} {
+	for file, want := range map[string]string{name: "programs", name + ".sha256": sum + "  " + name + "\n"} {
 		if got, err := os.ReadFile(filepath.Join(r.dist, file)); err != nil || string(got) != want {
 			t.Errorf("%s has %q, %v; want %q", file, got, err, want)
 		}
+	}
+	if err := os.WriteFile(r.bundle, []byte("others"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.labBundle(); err == nil || !strings.Contains(err.Error(), "`make bundle` again") {
+		t.Errorf("another bundle than the checksum's: %v", err)
 	}
 }
 

@@ -432,7 +432,7 @@ func manyRuns(t *testing.T) {
 
 // The process dies after the first writing call of each action. The same command finishes, with one resource of each, and deletion leaves
 // no resource. The deletion dies, too.
-func TestDeathAfterEachCallIsResumed(t *testing.T) {
+func TestDeathAfterEachActionIsResumed(t *testing.T) {
 	manyRuns(t)
 	documents := func(u *user) string { return "documents-" + u.account }
 	for name, commands := range map[string]struct{ create, destroy func(u *user) []string }{
@@ -854,7 +854,7 @@ func TestCredentialsInASecret(t *testing.T) {
 }
 
 // The answer to the first call of each action of the deletion is lost, after the call was carried out.
-func TestLostAnswerOfEachDeletion(t *testing.T) {
+func TestLostAnswerToEachActionOfADeletion(t *testing.T) {
 	for name, commands := range map[string]struct{ create, destroy func(u *user) []string }{
 		"infra": {func(*user) []string { return createInfra("us-east-1a") }, func(*user) []string { return destroyInfra() }},
 		"iam": {

@@ -117,7 +117,7 @@ type trial struct {
 	createPolicy, destroyPolicy string
 	// given creates the command's prerequisites, or is nil.
 	given func(u *user)
-	// actions are those that are interrupted. Nil: all.
+	// actions are those that are interrupted. None: all.
 	actions []string
 }
 
@@ -202,10 +202,11 @@ func (r trial) run(t *testing.T) {
 	deletions := first.carriedOut()[given+len(creations):]
 
 	each := func(name string, calls []string, test func(u *user, create, destroy []string, at call)) {
-		for _, at := range interrupted(calls) {
-			if r.actions != nil && !slices.Contains(r.actions, at.action) {
-				continue
-			}
+		selected := interrupted(calls, r.actions...)
+		if len(selected) == 0 {
+			t.Errorf("%s: nothing is interrupted of %v", name, calls)
+		}
+		for _, at := range selected {
 			t.Run(fmt.Sprintf("%s %s %d", name, at.action, at.n), func(t *testing.T) {
 				t.Parallel()
 				u, create, destroy := r.account(t)

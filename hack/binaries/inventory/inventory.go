@@ -5,6 +5,7 @@ package inventory
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -107,7 +108,7 @@ func isDirectory(f *modfile.File, path string) bool {
 }
 
 // Markdown writes the page.
-func Markdown(rows []Row) string {
+func Markdown(rows []Row) (string, error) {
 	var b strings.Builder
 	fmt.Fprint(&b, `<!-- Written by: make inventory. -->
 
@@ -133,7 +134,26 @@ project's release; libraries that a project replaces by a directory are not comp
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", l.Path, l.Released, l.Built)
 		}
 	}
-	return b.String()
+	var modules []pinned.Module
+	for _, r := range rows {
+		modules = append(modules, r.Module)
+	}
+	digest, err := Digest(modules)
+	fmt.Fprintf(&b, "\n%s\n", digest)
+	return b.String(), err
+}
+
+// Digest is a comment of the page with the hash of all go.mod files of pins, so that a page is recognized that is older than they are.
+func Digest(modules []pinned.Module) (string, error) {
+	h := sha256.New()
+	for _, m := range modules {
+		text, err := os.ReadFile(filepath.Join(m.Dir, "go.mod"))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n%s", m.Path, len(text), text)
+	}
+	return fmt.Sprintf("<!-- Hash of the go.mod files: %x. -->", h.Sum(nil)), nil
 }
 
 // Begin is the part of a module's row that depends on the pins alone.

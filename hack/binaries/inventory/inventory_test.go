@@ -25,6 +25,9 @@ func TestPageHasThePinnedVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if digest, err := Digest(modules); err != nil || !strings.Contains(string(page), digest) {
+		t.Errorf("a go.mod has changed: make inventory (%v)", err)
+	}
 	for _, m := range modules {
 		if want := Begin(m); !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q: make inventory", want)

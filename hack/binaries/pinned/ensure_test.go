@@ -193,26 +193,40 @@ func TestParallelBuildsBuildOnce(t *testing.T) {
 
 func TestWaitingForAnotherProcessIsReported(t *testing.T) {
 	dir := t.TempDir()
-	unlock, err := Lock(t.Context(), io.Discard, dir)
+	// The command holds the lock until its input ends.
+	other := exec.CommandContext(t.Context(), "flock", filepath.Join(dir, ".lock"), "cat")
+	in, err := other.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".lock"), []byte("1"), 0o644); err != nil { // the process that has it
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, "locked"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("locked"))); err != nil {
 		t.Fatal(err)
 	}
 	var progress bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := Lock(ctx, &progress, dir); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the second lock: %v", err)
 	}
-	unlock()
 	if want := "another process is building into " + dir; !strings.HasPrefix(progress.String(), want) {
 		t.Errorf("got %q, want %q", progress.String(), want)
 	}
+	if err := errors.Join(in.Close(), other.Wait()); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// events are what a reporter was told.
+// events are the calls of a reporter.
 type events []string
 
 func (e *events) Write(text []byte) (int, error) {

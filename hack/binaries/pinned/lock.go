@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,15 +26,16 @@ func Lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 	for reported := time.Duration(-1); ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			own(f)
-			return func() { f.Close() }, nil
+			held.Store(dir, true)
+			return func() { held.Delete(dir); f.Close() }, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			f.Close()
 			return nil, fmt.Errorf("locking the cache: %w", err)
 		}
 		waited := time.Since(started)
-		if (reported < 0 || waited-reported >= gobuild.Heartbeat) && !isOwn(f) {
+		_, own := held.Load(dir) // this process shows that build itself
+		if due := reported < 0 && waited >= reportAfter || reported >= 0 && waited-reported >= gobuild.Heartbeat; due && !own {
 			fmt.Fprintf(progress, "another process is building into %s, waiting (%.0f s)\n", dir, waited.Seconds())
 			reported = waited
 		}
@@ -47,16 +48,8 @@ func Lock(ctx context.Context, progress io.Writer, dir string) (unlock func(), e
 	}
 }
 
-// own writes the id of this process to a lock. Only a message depends on it: see isOwn.
-func own(f *os.File) {
-	if f.Truncate(0) == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
-	}
-}
+// held are the directories that this process has locked.
+var held sync.Map
 
-// isOwn reports whether this process has the lock: it shows that build itself.
-func isOwn(f *os.File) bool {
-	text := make([]byte, 16)
-	n, _ := f.ReadAt(text, 0) // io.EOF at its end
-	return string(text[:n]) == strconv.Itoa(os.Getpid())
-}
+// reportAfter is how long another process may have the lock before it is worth a line.
+const reportAfter = 400 * time.Millisecond

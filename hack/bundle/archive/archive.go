@@ -7,6 +7,7 @@ package archive
 import (
 	"context"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -30,9 +31,13 @@ const list = "bundle.json"
 
 // Bundle describes an archive.
 type Bundle struct {
-	OS      string  `json:"os"`
-	Arch    string  `json:"arch"`
-	Entries []Entry `json:"entries"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	// CLibrary is the version of the C library of the machine that packed it.
+	CLibrary string  `json:"cLibrary"`
+	Entries  []Entry `json:"entries"`
+	// LeftOut are the entries that Unpack has left out, because this machine has another C library.
+	LeftOut []string `json:"-"`
 }
 
 // Entry is a file or a directory.
@@ -41,11 +46,13 @@ type Entry struct {
 	Path string `json:"path"`
 	// SHA256 is the checksum of a file. A directory has none of its own: the checksum of the archive covers it.
 	SHA256 string `json:"sha256,omitempty"`
+	// Dynamic is true for a program that the C library of the machine loads, such as Ignition.
+	Dynamic bool `json:"dynamic,omitempty"`
 }
 
 // Pack writes paths of the cache directory to file and its checksum to file.sha256. A path may be a directory.
 func Pack(ctx context.Context, cache, file string, paths []string) (Bundle, error) {
-	b := Bundle{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	b := Bundle{OS: runtime.GOOS, Arch: runtime.GOARCH, CLibrary: cLibrary(ctx)}
 	for _, path := range slices.Compact(slices.Sorted(slices.Values(paths))) {
 		e, err := entry(cache, path)
 		if err != nil {
@@ -69,8 +76,28 @@ func entry(cache, path string) (Entry, error) {
 	if err != nil || info.IsDir() {
 		return e, err
 	}
+	e.Dynamic = isDynamic(path)
 	e.SHA256, err = checksum(path)
 	return e, err
+}
+
+// isDynamic reports whether a file is a program with an interpreter, which is the loader of the C library.
+func isDynamic(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+}
+
+// cLibrary is the version of the C library of this machine, such as "glibc 2.36", or "".
+func cLibrary(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "getconf", "GNU_LIBC_VERSION").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func checksum(path string) (string, error) {
@@ -79,8 +106,12 @@ func checksum(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+	return checksumOf(f)
+}
+
+func checksumOf(f io.Reader) (string, error) {
 	h := sha256.New()
-	_, err = io.Copy(h, f)
+	_, err := io.Copy(h, f)
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
@@ -102,10 +133,14 @@ func (b Bundle) write(ctx context.Context, cache, file string) error {
 	for _, e := range b.Entries {
 		args = append(args, e.Path)
 	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
 	unfinished := file + ".unfinished"
+	defer os.Remove(unfinished)
 	sum, err := compressed(unfinished, func(to io.Writer) error { return tar(ctx, nil, to, args...) })
 	if err != nil {
-		return errors.Join(err, os.Remove(unfinished))
+		return err
 	}
 	line := fmt.Sprintf("%s  %s\n", sum, filepath.Base(file))
 	return errors.Join(os.WriteFile(file+".sha256", []byte(line), 0o644), os.Rename(unfinished, file))
@@ -150,7 +185,13 @@ func Unpack(ctx context.Context, cache, file string) (Bundle, error) {
 }
 
 func unpack(ctx context.Context, cache, file string) (Bundle, error) {
-	if err := verify(file); err != nil {
+	// It is checked and extracted through one file: nobody can replace it in between.
+	f, err := os.Open(file)
+	if err != nil {
+		return Bundle{}, err
+	}
+	defer f.Close()
+	if err := verify(f); err != nil {
 		return Bundle{}, err
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -161,12 +202,15 @@ func unpack(ctx context.Context, cache, file string) (Bundle, error) {
 		return Bundle{}, err
 	}
 	defer os.RemoveAll(work)
-	if err := extract(ctx, file, work); err != nil {
+	if err := extract(ctx, f, work); err != nil {
 		return Bundle{}, err
+	}
+	if err := (Entry{Path: list}).isPlain(work); err != nil {
+		return Bundle{}, fmt.Errorf("it is not a bundle: %w", err)
 	}
 	text, err := os.ReadFile(filepath.Join(work, list))
 	if err != nil {
-		return Bundle{}, fmt.Errorf("it is not a bundle: %w", err)
+		return Bundle{}, err
 	}
 	var b Bundle
 	if err := json.Unmarshal(text, &b); err != nil {
@@ -180,7 +224,12 @@ func unpack(ctx context.Context, cache, file string) (Bundle, error) {
 			return b, err
 		}
 	}
+	same := b.CLibrary == cLibrary(ctx)
 	for _, e := range b.Entries {
+		if e.Dynamic && !same {
+			b.LeftOut = append(b.LeftOut, e.Path)
+			continue
+		}
 		if err := e.move(work, cache); err != nil {
 			return b, err
 		}
@@ -189,34 +238,30 @@ func unpack(ctx context.Context, cache, file string) (Bundle, error) {
 }
 
 // verify compares the file with its checksum beside it.
-func verify(file string) error {
-	line, err := os.ReadFile(file + ".sha256")
+func verify(f *os.File) error {
+	line, err := os.ReadFile(f.Name() + ".sha256")
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s.sha256, which belongs to it: download both", filepath.Base(file))
+		return fmt.Errorf("there is no %s.sha256, which belongs to it: download both", filepath.Base(f.Name()))
 	}
 	if err != nil {
 		return err
 	}
 	want, _, _ := strings.Cut(string(line), " ")
-	got, err := checksum(file)
+	got, err := checksumOf(f)
 	if err != nil {
 		return err
 	}
 	if got != want {
-		return fmt.Errorf("its checksum is %s, and %s.sha256 has %s: download it again", got, filepath.Base(file), want)
+		return fmt.Errorf("its checksum is %s, and %s.sha256 has %s: download it again", got, filepath.Base(f.Name()), want)
 	}
-	return nil
+	_, err = f.Seek(0, io.SeekStart)
+	return err
 }
 
-func extract(ctx context.Context, file, to string) error {
+func extract(ctx context.Context, f io.Reader, to string) error {
 	if err := pinned.CheckDisk(to, diskGiB); err != nil {
 		return err
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	z, err := zstd.NewReader(f)
 	if err != nil {
 		return err
@@ -232,8 +277,7 @@ func (e Entry) check(work string) error {
 	if !filepath.IsLocal(e.Path) {
 		return fmt.Errorf("%s is not below the cache directory", e.Path)
 	}
-	if e.SHA256 == "" {
-		_, err := os.Stat(filepath.Join(work, e.Path))
+	if err := e.isPlain(work); err != nil || e.SHA256 == "" {
 		return err
 	}
 	got, err := checksum(filepath.Join(work, e.Path))
@@ -241,6 +285,22 @@ func (e Entry) check(work string) error {
 		err = fmt.Errorf("%s has the checksum %s, and should have %s", e.Path, got, e.SHA256)
 	}
 	return err
+}
+
+// isPlain fails if the entry, or a directory above it, is a symbolic link: it would lead out of the archive.
+func (e Entry) isPlain(work string) error {
+	path := work
+	for part := range strings.SplitSeq(e.Path, string(filepath.Separator)) {
+		path = filepath.Join(path, part)
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a directory", e.Path)
+		}
+	}
+	return nil
 }
 
 func (e Entry) move(work, cache string) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ func cached(t *testing.T) (cache string, paths []string) {
 	must(t, os.Chmod(filepath.Join(root, "etc/passwd"), 0o4711))
 	must(t, os.Symlink("/etc/passwd", filepath.Join(root, "link")))
 	must(t, os.Link(filepath.Join(root, "etc/passwd"), filepath.Join(root, "hard")))
+	must(t, os.Symlink("/etc", filepath.Join(root, "etc-link")))
 	return cache, []string{filepath.Join(cache, "bin/etcd-v3/etcd"), filepath.Join(cache, "machines/debian")}
 }
 
@@ -109,6 +111,7 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 		"another platform":            {rewritten(func(b *Bundle) { b.Arch = "riscv64" }), "/riscv64, and this machine is "},
 		"a program that was replaced": {rewritten(func(b *Bundle) { b.Entries[0].SHA256 = strings.Repeat("0", 64) }), "and should have 000"},
 		"a path out of the cache":     {rewritten(func(b *Bundle) { b.Entries[0].Path = "../etcd" }), "is not below the cache directory"},
+		"an entry behind a link":      {rewritten(func(b *Bundle) { b.Entries[0] = Entry{Path: "machines/debian/root/etc-link/passwd"} }), "is neither a file nor a directory"},
 		"an entry that is missing":    {rewritten(func(b *Bundle) { b.Entries[1].Path = "machines/ubuntu" }), "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +135,10 @@ func rewritten(change func(*Bundle)) func(*testing.T, string) {
 	return func(t *testing.T, file string) {
 		t.Helper()
 		work := t.TempDir()
-		must(t, extract(t.Context(), file, work))
+		f, err := os.Open(file)
+		must(t, err)
+		defer f.Close()
+		must(t, extract(t.Context(), f, work))
 		text, err := os.ReadFile(filepath.Join(work, list))
 		must(t, err)
 		var b Bundle
@@ -144,6 +150,24 @@ func rewritten(change func(*Bundle)) func(*testing.T, string) {
 			return tar(t.Context(), nil, to, "--create", "--directory", work, list, "bin", "machines")
 		})
 		must(t, err, os.WriteFile(file+".sha256", []byte(sum+"  lab.tar.zst\n"), 0o644))
+	}
+}
+
+// A program that was linked with a newer C library does not start.
+func TestProgramsOfAnotherCLibraryAreLeftOut(t *testing.T) {
+	_, file := packed(t)
+	rewritten(func(b *Bundle) { b.CLibrary, b.Entries[0].Dynamic = "glibc 9.99", true })(t, file)
+	to := t.TempDir()
+	b, err := Unpack(t.Context(), to, file)
+	must(t, err)
+	if len(b.LeftOut) != 1 || b.LeftOut[0] != b.Entries[0].Path {
+		t.Errorf("left out: %v", b.LeftOut)
+	}
+	if _, err := os.Stat(filepath.Join(to, b.Entries[0].Path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the program is unpacked, %v", err)
+	}
+	if program, err := exec.LookPath("tar"); err != nil || !isDynamic(program) {
+		t.Errorf("%s is static, %v", program, err)
 	}
 }
 

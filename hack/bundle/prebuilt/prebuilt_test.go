@@ -1,6 +1,8 @@
 package prebuilt
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,7 +42,7 @@ func TestProgramIsOfExactlyThisSource(t *testing.T) {
 	if got := program(); got != "" {
 		t.Errorf("before a build there is %s", got)
 	}
-	dir, err := Dir(t.Context(), root)
+	dir, err := dirOf(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,5 +61,20 @@ func TestProgramIsOfExactlyThisSource(t *testing.T) {
 	}
 	if got := program(); got != want {
 		t.Errorf("without the change: got %q, want %q", got, want)
+	}
+	if _, err := git(t.Context(), root, "config", "status.showUntrackedFiles", "no"); err != nil {
+		t.Fatal(err)
+	}
+	write(source, "package main")
+	if got := program(); got != "" {
+		t.Errorf("with a file that git status does not show there is %s", got)
+	}
+	part := filepath.Join(root, "part")
+	write(filepath.Join(part, "go.mod"), "module part")
+	if _, err := dirOf(t.Context(), part); err == nil {
+		t.Error("a directory of another repository has a hash")
+	}
+	if _, err := Build(t.Context(), io.Discard, root); !errors.Is(err, ErrChanged) {
+		t.Errorf("the build of a checkout with changes: %v", err)
 	}
 }

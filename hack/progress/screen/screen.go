@@ -1,13 +1,14 @@
 // Package screen shows a person how far long work is: on a terminal a bar in the last line, elsewhere a line after each long step and each
 // minute.
 //
-//	[########----------------------]  26 %  4 of 13  containerd: k8s.io/client-go/rest  about 7 min left
+//	[########----------------------]  26 %  4 of 13  about 7 min left  containerd: k8s.io/client-go/rest
 package screen
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,8 @@ type Options struct {
 	Details bool
 	// Times begins each line that is written with the seconds since New.
 	Times bool
-	// History is a file with the time that each step took when it ran last, which is a better estimate than Expected. Optional.
+	// History is a file with the longest time that each step took in earlier runs, which is a better estimate than Expected: that of a run
+	// with nothing cached. Optional.
 	History string
 	// Now is the time; nil is the clock's.
 	Now func() time.Time
@@ -38,13 +40,14 @@ type Options struct {
 // Screen is a steps.Reporter. Its methods may be called at the same time.
 type Screen struct {
 	Options
-	mu     sync.Mutex
-	steps  []*step
-	born   time.Time
-	taken  map[string]float64 // seconds that steps took before, by their names
-	drawn  bool               // the last line of the terminal is the bar
-	shown  time.Time          // when the bar was shown last
-	detail string
+	mu      sync.Mutex
+	steps   []*step
+	started time.Time
+	taken   map[string]float64 // seconds that steps took before, by their names
+	changed map[string]float64 // of these, those of this run
+	drawn   bool               // the last line of the terminal is the bar
+	shown   time.Time          // when the bar was shown last
+	detail  string
 }
 
 type step struct {
@@ -55,7 +58,7 @@ type step struct {
 // On returns a screen for a file, such as os.Stderr.
 func On(file *os.File, history string) *Screen {
 	width := 0
-	if term.IsTerminal(int(file.Fd())) { //nolint:gosec // a small number
+	if os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a small number
 		width = 80
 		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 { //nolint:gosec // a small number
 			width = columns
@@ -69,14 +72,24 @@ func New(o Options) *Screen {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Screen{Options: o, taken: map[string]float64{}, born: o.Now()}
-	if text, err := os.ReadFile(o.History); err == nil {
-		// A file that cannot be read is that of another version: the estimates are worse.
-		if json.Unmarshal(text, &s.taken) != nil {
-			s.taken = map[string]float64{}
-		}
-	}
+	s := &Screen{Options: o, taken: read(o.History), changed: map[string]float64{}, started: o.Now()}
 	return s
+}
+
+// read returns the times of a history. One that cannot be read is that of another version: the estimates are worse.
+func read(file string) map[string]float64 {
+	times := map[string]float64{}
+	if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &times) != nil {
+		return map[string]float64{}
+	}
+	return times
+}
+
+// Count is the number of steps.
+func (s *Screen) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.steps)
 }
 
 // Plan adds steps. The share of the bar that a step has is that of its expected time.
@@ -142,22 +155,31 @@ func (s *Screen) End(name string) {
 	}
 	ended.ended = s.Now()
 	took := ended.ended.Sub(ended.began)
-	s.taken[name] = took.Seconds()
-	s.record()
-	if took >= worthALine {
+	if took.Seconds() > s.taken[name] {
+		s.taken[name], s.changed[name] = took.Seconds(), took.Seconds()
+		s.record()
+	}
+	if took >= long {
 		s.shown = time.Time{}
 	}
 	s.draw()
 }
 
-// record writes the times that steps took. It is only an estimate for the next run: an error is none of the work.
+// record adds the times of this run to the history, to which other processes may have added theirs. Only estimates of later runs depend on
+// it: an error does not fail the work.
 func (s *Screen) record() {
 	if s.History == "" {
 		return
 	}
-	text, err := json.MarshalIndent(s.taken, "", "  ")
-	if err == nil && os.MkdirAll(filepath.Dir(s.History), 0o755) == nil {
-		_ = os.WriteFile(s.History, text, 0o644)
+	all := read(s.History)
+	maps.Copy(all, s.changed)
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil || os.MkdirAll(filepath.Dir(s.History), 0o755) != nil {
+		return
+	}
+	unfinished := fmt.Sprintf("%s.%d", s.History, os.Getpid())
+	if os.WriteFile(unfinished, text, 0o644) == nil {
+		_ = os.Rename(unfinished, s.History)
 	}
 }
 
@@ -168,7 +190,7 @@ func (s *Screen) Write(text []byte) (int, error) {
 	s.erase()
 	for line := range strings.Lines(string(text)) {
 		if s.Times {
-			line = fmt.Sprintf("%6.1f s  %s", s.Now().Sub(s.born).Seconds(), line)
+			line = fmt.Sprintf("%6.1f s  %s", s.Now().Sub(s.started).Seconds(), line)
 		}
 		if _, err := io.WriteString(s.Out, line); err != nil {
 			return 0, err
@@ -202,10 +224,10 @@ func (s *Screen) works() bool {
 // erase returns to the beginning of the line and erases it.
 const erase = "\r\x1b[K"
 
-// Without a terminal, a line is printed each minute, and after a step that was worth one.
+// Without a terminal, a line is printed each minute, and after each long step.
 const (
-	each       = time.Minute
-	worthALine = 10 * time.Second
+	each = time.Minute
+	long = 10 * time.Second
 )
 
 func (s *Screen) draw() {
@@ -237,7 +259,7 @@ func (s *Screen) line(now time.Time) string {
 	filled := int(share * length)
 	line := fmt.Sprintf("[%s%s] %3.0f %%  %d of %d", strings.Repeat("#", filled), strings.Repeat("-", length-filled), 100*share, finished, len(s.steps))
 	if finished == len(s.steps) {
-		return line + "  done"
+		return line + "  done: " + s.steps[len(s.steps)-1].Name
 	}
 	line += "  " + remaining(left)
 	if s.Width > 0 || s.Details {

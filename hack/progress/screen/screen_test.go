@@ -27,8 +27,8 @@ func newWatched(o Options) *watched {
 	return w
 }
 
-// says fails the test unless the output since the last call is text.
-func (w *watched) says(t *testing.T, text string) {
+// expect fails the test unless the output since the last call is text.
+func (w *watched) expect(t *testing.T, text string) {
 	t.Helper()
 	if got := w.out.String(); got != text {
 		t.Errorf("got\n%q, want\n%q", got, text)
@@ -39,17 +39,17 @@ func (w *watched) says(t *testing.T, text string) {
 func TestBarOfATerminal(t *testing.T) {
 	w := newWatched(Options{Width: 120})
 	w.Begin("etcd")
-	w.says(t, "\r\x1b[K[------------------------------]   0 %  0 of 2  about 4 min left  etcd")
+	w.expect(t, "\r\x1b[K[------------------------------]   0 %  0 of 2  about 4 min left  etcd")
 	w.now = w.now.Add(30 * time.Second)
 	w.At("etcd", "golang.org/x/net")
-	w.says(t, "\r\x1b[K[###---------------------------]  12 %  0 of 2  about 4 min left  etcd: golang.org/x/net")
+	w.expect(t, "\r\x1b[K[###---------------------------]  12 %  0 of 2  about 4 min left  etcd: golang.org/x/net")
 	fmt.Fprintln(w, "a line")
-	w.says(t, "\r\x1b[Ka line\n\r\x1b[K[###---------------------------]  12 %  0 of 2  about 4 min left  etcd: golang.org/x/net")
+	w.expect(t, "\r\x1b[Ka line\n\r\x1b[K[###---------------------------]  12 %  0 of 2  about 4 min left  etcd: golang.org/x/net")
 	w.now = w.now.Add(90 * time.Second)
 	w.End("etcd") // after twice the expected time, like all others
-	w.says(t, "\r\x1b[K[#######-----------------------]  25 %  1 of 2  about 6 min left  etcd: golang.org/x/net")
+	w.expect(t, "\r\x1b[K[#######-----------------------]  25 %  1 of 2  about 6 min left  etcd: golang.org/x/net")
 	fmt.Fprintln(w, "nothing is built now")
-	w.says(t, "\r\x1b[Knothing is built now\n")
+	w.expect(t, "\r\x1b[Knothing is built now\n")
 	w.Begin("kubernetes")
 	w.now = w.now.Add(time.Hour)
 	w.At("kubernetes", "linking")
@@ -59,7 +59,7 @@ func TestBarOfATerminal(t *testing.T) {
 	w.End("kubernetes")
 	w.out.Reset()
 	w.Clear()
-	w.says(t, "\r\x1b[K")
+	w.expect(t, "\r\x1b[K")
 }
 
 func TestBarFitsIntoTheTerminal(t *testing.T) {
@@ -77,21 +77,21 @@ func TestLinesElsewhere(t *testing.T) {
 	w := newWatched(Options{})
 	w.Begin("etcd")
 	w.At("etcd", "golang.org/x/net")
-	w.says(t, "")
+	w.expect(t, "")
 	fmt.Fprintln(w, "a line")
-	w.says(t, "a line\n")
+	w.expect(t, "a line\n")
 	w.now = w.now.Add(time.Minute)
 	w.At("etcd", "golang.org/x/net")
-	w.says(t, "[#######-----------------------]  24 %  0 of 2  about 3 min left  etcd\n")
+	w.expect(t, "[#######-----------------------]  24 %  0 of 2  about 3 min left  etcd\n")
 	w.End("etcd")
-	w.says(t, "[#######-----------------------]  25 %  1 of 2  about 3 min left  etcd\n")
+	w.expect(t, "[#######-----------------------]  25 %  1 of 2  about 3 min left  etcd\n")
 	w.Begin("helm") // was not planned
 	w.End("helm")
-	w.says(t, "") // it took no time
+	w.expect(t, "") // it took no time
 	w.Begin("kubernetes")
 	w.now = w.now.Add(20 * time.Second)
 	w.End("kubernetes")
-	if !strings.HasSuffix(w.out.String(), "[##############################] 100 %  3 of 3  done\n") {
+	if !strings.HasSuffix(w.out.String(), "[##############################] 100 %  3 of 3  done: helm\n") {
 		t.Errorf("at the end: %q", w.out.String())
 	}
 }
@@ -106,5 +106,11 @@ func TestNextRunExpectsTheTimesOfTheLast(t *testing.T) {
 	next.Begin("etcd")
 	next.now = next.now.Add(time.Minute)
 	next.At("etcd", "")
-	next.says(t, "[##----------------------------]   8 %  0 of 2  about 11 min left  etcd\n")
+	next.expect(t, "[##----------------------------]   8 %  0 of 2  about 11 min left  etcd\n")
+	next.End("etcd") // from a cache: the longest time is kept
+	last := newWatched(Options{History: history})
+	last.Begin("etcd")
+	last.now = last.now.Add(time.Minute)
+	last.At("etcd", "")
+	last.expect(t, "[##----------------------------]   8 %  0 of 2  about 11 min left  etcd\n")
 }

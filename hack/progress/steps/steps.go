@@ -1,4 +1,4 @@
-// Package steps lets long work tell how far it is, through the writer that gets its lines of progress.
+// Package steps reports the progress of long work, through the writer that gets its lines.
 package steps
 
 import (
@@ -17,7 +17,7 @@ type Step struct {
 type Reporter interface {
 	io.Writer
 	Begin(step string)
-	// At says what the step does now.
+	// At reports what the step does now.
 	At(step, detail string)
 	End(step string)
 }

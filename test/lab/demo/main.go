@@ -94,8 +94,8 @@ func builds(o hosting.Options) (*screen.Screen, error) {
 	}
 	shown := screen.On(os.Stdout, durations)
 	shown.Plan(missing...)
-	if len(missing) > 0 {
-		fmt.Fprintf(shown, "%d programs and root file systems are built first, once on this machine. `make bundle` on another one saves that: docs/getting-started.md.\n", len(missing))
+	if n := shown.Count(); n > 0 {
+		fmt.Fprintf(shown, "Programs and root file systems are built in %d steps, once on this machine. A bundle saves that: docs/getting-started.md.\n", n)
 	}
 	return shown, nil
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/host"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
@@ -47,7 +48,7 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	_, notFound := cluster.Find(ctx, cluster.Options{})
-	on, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: 3}, Values: values, PublicNames: true, SharedRouter: true, OlderLater: true, Progress: os.Stdout})
+	on, err = hosting.Start(ctx, hosting.Options{Lab: cluster.Options{Machines: 3}, Values: values, PublicNames: true, SharedRouter: true, OlderLater: true, Progress: screen.New(screen.Options{Out: os.Stdout, Times: true})})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -11,12 +11,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/bundle/prebuilt"
 )
 
-// The content of the operators' image, as in Dockerfile.
-var (
-	operators  = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/sidecar"}
-	buildFlags = []string{"-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w"}
-)
-
 const binDir = "/usr/bin"
 
 // ourOperators builds the operators from this checkout, unless a bundle has brought them. Dockerfile also adds the public CAs, which only
@@ -26,25 +20,17 @@ func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
 		return files, err
 	}
 	var files []file
-	var packages []string
 	output := filepath.Join(w.cache, "operators")
 	if err := os.MkdirAll(output, 0o755); err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)
 	}
-	for _, dir := range operators {
+	build := prebuilt.Operators
+	build.Dir, build.Output = w.root, output
+	for _, dir := range build.Packages {
 		program := path.Base(dir)
-		packages = append(packages, "./"+dir)
 		files = append(files, file{path: path.Join(binDir, program), source: filepath.Join(output, program), mode: 0o755})
 	}
-	err := gobuild.Run(ctx, w.progress, gobuild.Spec{
-		Label:    "building the operators",
-		Dir:      w.root,
-		Packages: packages,
-		Flags:    buildFlags,
-		Env:      []string{"CGO_ENABLED=0"},
-		Output:   output,
-	})
-	if err != nil {
+	if err := gobuild.Run(ctx, w.progress, build); err != nil {
 		return nil, err
 	}
 	return files, nil
@@ -53,7 +39,7 @@ func ourOperators(ctx context.Context, w *workshop) ([]file, error) {
 // prebuiltOperators returns the operators if all of them were built before from the same source, otherwise none.
 func prebuiltOperators(ctx context.Context, w *workshop) ([]file, error) {
 	var files []file
-	for _, dir := range operators {
+	for _, dir := range prebuilt.Operators.Packages {
 		name := path.Base(dir)
 		program, err := prebuilt.Program(ctx, w.root, name)
 		if program == "" || err != nil {

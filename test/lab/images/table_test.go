@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
+	"github.com/hosted-control-planes/hypershift/hack/bundle/prebuilt"
 	"github.com/hosted-control-planes/hypershift/hack/payload/publishedimages"
 	"github.com/hosted-control-planes/hypershift/hack/payload/versions"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -228,10 +229,7 @@ func TestOperatorsAreBuiltAsInImagesAndReleases(t *testing.T) {
 			t.Errorf("Dockerfile has no line %q", line)
 		}
 	}
-	var packages []string
-	for _, program := range operators {
-		packages = append(packages, "./"+program)
-	}
+	packages := prebuilt.Operators.Packages
 	// The flag for the version does not change the behaviour of the programs.
 	line := regexp.MustCompile(` -X \S+=\$\w+`).ReplaceAllString(text, "")
 	if want := "go build " + flags("\"-s -w\"") + " -o /out/ " + strings.Join(packages, " ") + "\n"; !strings.Contains(line, want) {
@@ -251,15 +249,15 @@ func TestOperatorsAreBuiltAsInImagesAndReleases(t *testing.T) {
 	ko.DefaultLdflags = slices.DeleteFunc(ko.DefaultLdflags, func(flag string) bool { return strings.HasPrefix(flag, "-X ") })
 	// ko itself adds -trimpath.
 	got := append(ko.DefaultFlags, "-trimpath", "-ldflags="+strings.Join(ko.DefaultLdflags, " "))
-	if !slices.Equal(got, buildFlags) {
-		t.Errorf("ko builds releases with %q, want %q", got, buildFlags)
+	if want := prebuilt.Operators.Flags; !slices.Equal(got, want) {
+		t.Errorf("ko builds releases with %q, want %q", got, want)
 	}
 }
 
 // flags are the flags of the lab with other flags of the linker.
 func flags(linker string) string {
 	var all []string
-	for _, flag := range buildFlags {
+	for _, flag := range prebuilt.Operators.Flags {
 		if strings.HasPrefix(flag, "-ldflags=") {
 			flag = "-ldflags " + linker
 		}

@@ -74,7 +74,7 @@ func place(program, output string) error {
 		return err
 	}
 	unfinished := output + ".unfinished"
-	if err := os.WriteFile(unfinished, content, 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(unfinished, content, 0o755); err != nil {
 		return err
 	}
 	return os.Rename(unfinished, output)

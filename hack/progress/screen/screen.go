@@ -58,9 +58,9 @@ type step struct {
 // On returns a screen for a file, such as os.Stderr.
 func On(file *os.File, history string) *Screen {
 	width := 0
-	if os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a small number
+	if os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd())) {
 		width = 80
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 { //nolint:gosec // a small number
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
 			width = columns
 		}
 	}

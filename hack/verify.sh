@@ -7,7 +7,7 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
 cd "$top"
-git ls-files -z --cached --others --exclude-standard | xargs -0 tar -cf - --ignore-failed-read 2>/dev/null | tar -xf - -C "$copy"
+git ls-files -z --cached --others --exclude-standard | tar -cf - --null --no-recursion --ignore-failed-read --files-from=- | tar -xf - -C "$copy"
 cd "$copy"
 git init -q
 git add -A

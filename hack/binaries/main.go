@@ -65,17 +65,15 @@ func main() {
 
 // ensure shows the progress of builds.
 func ensure(ctx context.Context, names []string) (map[string]string, error) {
-	durations, err := pinned.Durations()
-	if err != nil {
-		return nil, err
-	}
 	missing, err := pinned.Missing(names...)
 	if err != nil {
 		return nil, err
 	}
-	shown := screen.On(os.Stderr, durations)
+	shown, err := screen.On(os.Stderr, missing...)
+	if err != nil {
+		return nil, err
+	}
 	defer shown.Clear()
-	shown.Plan(missing...)
 	return pinned.Ensure(ctx, shown, names...)
 }
 

@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
 	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 )
@@ -33,17 +32,15 @@ func main() {
 }
 
 func ensure(ctx context.Context, names []string) error {
-	durations, err := pinned.Durations()
-	if err != nil {
-		return err
-	}
 	missing, err := rootfs.MissingSteps(names...)
 	if err != nil {
 		return err
 	}
-	shown := screen.On(os.Stderr, durations)
+	shown, err := screen.On(os.Stderr, missing...)
+	if err != nil {
+		return err
+	}
 	defer shown.Clear()
-	shown.Plan(missing...)
 	var roots []string
 	for _, name := range names {
 		root, err := rootfs.Ensure(ctx, shown, name)

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
-	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/bundle/prebuilt"
 	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
@@ -33,10 +32,8 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	durations, err := pinned.Durations()
+	shown, err := screen.On(os.Stderr, steps.Step{Name: flag.Arg(0), Expected: time.Minute})
 	if err == nil {
-		shown := screen.On(os.Stderr, durations)
-		shown.Plan(steps.Step{Name: flag.Arg(0), Expected: time.Minute})
 		err = build(ctx, shown, *dir, *output, flag.Arg(0), flag.Args()[1:])
 		shown.Clear()
 	}

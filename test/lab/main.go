@@ -15,7 +15,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 	"github.com/hosted-control-planes/hypershift/test/lab/hosting"
@@ -133,17 +132,15 @@ func up(ctx context.Context, a *arguments) error {
 
 // builds shows how far the builds of a lab are that are missing.
 func builds() (*screen.Screen, error) {
-	durations, err := pinned.Durations()
-	if err != nil {
-		return nil, err
-	}
 	missing, err := cluster.Steps()
 	if err != nil {
 		return nil, err
 	}
-	shown := screen.On(os.Stderr, durations)
+	shown, err := screen.On(os.Stderr, missing...)
+	if err != nil {
+		return nil, err
+	}
 	shown.Times = true
-	shown.Plan(missing...)
 	return shown, nil
 }
 

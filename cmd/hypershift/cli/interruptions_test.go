@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// everyCall interrupts each call of a command: `make interruptions`, in 20 minutes. By default, only the first call of each action is
-// interrupted.
+// everyCall interrupts each call of a command: `make interruptions`. By default, only the first call of each action is interrupted.
 var everyCall = os.Getenv("HYPERSHIFT_TEST_EVERY_CALL") == "true"
 
 // call is the n-th call of an action, counted from 1, or without an action the n-th of all.

@@ -185,7 +185,7 @@ func Unpack(ctx context.Context, cache, file string) (Bundle, error) {
 }
 
 func unpack(ctx context.Context, cache, file string) (Bundle, error) {
-	// It is checked and extracted through one file: nobody can replace it in between.
+	// It is checked and extracted through one open file, so that it cannot be replaced in between.
 	f, err := os.Open(file)
 	if err != nil {
 		return Bundle{}, err

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 )
 
@@ -55,8 +56,12 @@ type step struct {
 	began, ended time.Time
 }
 
-// On returns a screen for a file, such as os.Stderr.
-func On(file *os.File, history string) *Screen {
+// On returns a screen for a file, such as os.Stderr, with the history of this machine.
+func On(file *os.File, planned ...steps.Step) (*Screen, error) {
+	history, err := pinned.Durations()
+	if err != nil {
+		return nil, err
+	}
 	width := 0
 	if os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd())) {
 		width = 80
@@ -64,7 +69,9 @@ func On(file *os.File, history string) *Screen {
 			width = columns
 		}
 	}
-	return New(Options{Out: file, Width: width, History: history, Details: os.Getenv("V") != ""})
+	s := New(Options{Out: file, Width: width, History: history, Details: os.Getenv("V") != ""})
+	s.Plan(planned...)
+	return s, nil
 }
 
 // New returns a screen without steps.

@@ -84,16 +84,14 @@ func run(ctx context.Context, machines int, keep bool) (err error) {
 
 // builds shows how far the builds are that are missing.
 func builds(o hosting.Options) (*screen.Screen, error) {
-	durations, err := pinned.Durations()
-	if err != nil {
-		return nil, err
-	}
 	missing, err := o.Steps()
 	if err != nil {
 		return nil, err
 	}
-	shown := screen.On(os.Stdout, durations)
-	shown.Plan(missing...)
+	shown, err := screen.On(os.Stdout, missing...)
+	if err != nil {
+		return nil, err
+	}
 	if n := shown.Count(); n > 0 {
 		fmt.Fprintf(shown, "Programs and root file systems are built in %d steps, once on this machine. A bundle saves that: docs/getting-started.md.\n", n)
 	}

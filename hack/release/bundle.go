@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +35,10 @@ func (r *release) labBundle() error {
 	}
 	want, _, _ := strings.Cut(string(line), " ")
 	to := filepath.Join(r.dist, name)
-	got, err := copied(r.bundle, to)
+	if err := copied(r.bundle, to); err != nil {
+		return fmt.Errorf("adding the bundle: %w", err)
+	}
+	got, err := checksum(to)
 	if err != nil {
 		return fmt.Errorf("adding the bundle: %w", err)
 	}
@@ -51,19 +52,17 @@ func (r *release) labBundle() error {
 	return nil
 }
 
-// copied returns the checksum of what it has copied.
-func copied(from, to string) (sum string, err error) {
+func copied(from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer source.Close()
 	target, err := os.Create(to)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(target, h), source)
-	return hex.EncodeToString(h.Sum(nil)), err
+	_, err = io.Copy(target, source)
+	return err
 }

@@ -85,7 +85,7 @@ Commit: %[7]s
 	return nil
 }
 
-// writeSums writes the checksums of all files in a directory, in the format of sha256sum, except for signatures of them.
+// checksum is the SHA-256 of a file.
 func checksum(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -97,6 +97,7 @@ func checksum(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
+// writeSums writes the checksums of all files in a directory, in the format of sha256sum, except for signatures of them.
 func writeSums(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

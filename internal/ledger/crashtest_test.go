@@ -59,7 +59,7 @@ func (e *fakeGroups) start() testenv.Pass {
 	cfg.APIOptions = append(cfg.APIOptions, fakeaws.NoBackoff)
 	e.groups = securitygroup.NewManager(awsx.EC2(cfg), e.Clock, owner, e.vpc)
 	e.ledger = ledger.New(ledger.Options[*scope]{
-		Client: e.Client(), Recorder: events.NewFakeRecorder(1000), Clock: e.Clock,
+		Recorder: events.NewFakeRecorder(1000), Clock: e.Clock,
 		Object:    func(s *scope) client.Object { return s.es },
 		Finalizer: hyperv1.ControlPlaneOperatorFinalizer,
 		Store:     func(s *scope) ledger.Store { return s.status },

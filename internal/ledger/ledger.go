@@ -18,7 +18,6 @@ import (
 
 // Options describe the objects of a controller, their records and their resources. S is the scope of one reconcile.
 type Options[S any] struct {
-	Client   client.Client
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 
@@ -54,6 +53,7 @@ type Options[S any] struct {
 // A Store stores the record of an object, usually in its status. A reconcile.Writer is one.
 type Store interface {
 	AddFinalizer(ctx context.Context, finalizer string) error
+	RemoveFinalizer(ctx context.Context, finalizer string) error
 	// Write stores the changed fields, if there are any.
 	Write(ctx context.Context) error
 }
@@ -315,7 +315,7 @@ func (l *Ledger[S]) Release(ctx context.Context, s S) error {
 	if l.opts.Released != nil {
 		l.opts.Released(s)
 	}
-	if err := reconcile.RemoveFinalizer(ctx, l.opts.Client, l.opts.Object(s), l.opts.Finalizer); err != nil {
+	if err := l.opts.Store(s).RemoveFinalizer(ctx, l.opts.Finalizer); err != nil {
 		return err
 	}
 	ctrl.LoggerFrom(ctx).Info("Removed the finalizer: nothing is left in AWS")

@@ -63,7 +63,7 @@ type unit struct {
 	t       *testing.T
 	es      *hyperv1.AWSEndpointService
 	clock   *clocktesting.FakeClock
-	client  client.Client
+	client  client.WithWatch
 	first   outcome
 	second  outcome
 	tags    awsx.Tags
@@ -83,15 +83,15 @@ func newUnit(t *testing.T) *unit {
 	if err := u.client.Get(t.Context(), client.ObjectKeyFromObject(u.es), u.es); err != nil {
 		t.Fatal(err)
 	}
-	u.Ledger = u.restart(u.client)
+	u.Ledger = u.restart()
 	return u
 }
 
 // restart returns the ledger of a new process.
-func (u *unit) restart(c client.Client) *ledger.Ledger[*hyperv1.AWSEndpointService] {
+func (u *unit) restart() *ledger.Ledger[*hyperv1.AWSEndpointService] {
 	type object = *hyperv1.AWSEndpointService
 	return ledger.New(ledger.Options[object]{
-		Client: c, Recorder: events.NewFakeRecorder(10), Clock: u.clock,
+		Recorder: events.NewFakeRecorder(10), Clock: u.clock,
 		Object:     func(es object) client.Object { return es },
 		Finalizer:  hyperv1.ControlPlaneOperatorFinalizer,
 		Store:      func(object) ledger.Store { return u },
@@ -141,6 +141,10 @@ func (u *unit) resource(name string, of hyperv1.AWSEndpointResource, is *outcome
 func (u *unit) did(what string) { u.log = append(u.log, what) }
 
 func (u *unit) AddFinalizer(context.Context, string) error { u.did("finalizer"); return nil }
+
+func (u *unit) RemoveFinalizer(ctx context.Context, finalizer string) error {
+	return reconcile.RemoveFinalizer(ctx, u.client, u.es, finalizer)
+}
 
 func (u *unit) Write(context.Context) error {
 	u.did("write")
@@ -279,7 +283,7 @@ func TestADeletionAwaitsConsistencyWhileAnIntentIsOpen(t *testing.T) {
 	u.run(u.Deleting(), "100% sure", waits...)
 	u.clock.Step(awsx.ConsistencyWindow - time.Second)
 	u.run(u.Deleting(), "100% sure", waits...)
-	u.Ledger = u.restart(u.client) // the window begins again
+	u.Ledger = u.restart() // the window begins again
 	u.run(u.Deleting(), "100% sure", waits...)
 	u.wantFinalizers(hyperv1.ControlPlaneOperatorFinalizer, "keep")
 	u.clock.Step(awsx.ConsistencyWindow)
@@ -307,14 +311,14 @@ func TestAWindowEndsWithTheFinalizer(t *testing.T) {
 	u.es.Status.Cleanup = &hyperv1.AWSEndpointCleanup{}
 	u.es.Status.Creating = []hyperv1.AWSEndpointResource{hyperv1.VPCEndpointResource}
 	failing := true
-	u.Ledger = u.restart(interceptor.NewClient(u.client.(client.WithWatch), interceptor.Funcs{
+	u.client = interceptor.NewClient(u.client, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if failing {
 				return errFailed
 			}
 			return c.Patch(ctx, obj, p, opts...)
 		},
-	}))
+	})
 	stored := u.es.DeepCopy()
 	steps := []string{"open", "delete name", "delete second ", "delete first "}
 	u.run(u.Deleting(), "100% sure", append(slices.Clone(steps), "invalidate")...)

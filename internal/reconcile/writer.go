@@ -106,6 +106,28 @@ func (w *Writer[T]) AddFinalizer(ctx context.Context, finalizer string) error {
 	return nil
 }
 
+// RemoveFinalizer removes the finalizer from the object, in the cluster and in memory. Like Write, it goes on with a newer version of the
+// object if neither our part nor the desired state has changed since: another program that writes its own part does not cause a conflict,
+// after which the whole reconcile is repeated. An object that is gone has no finalizer.
+func (w *Writer[T]) RemoveFinalizer(ctx context.Context, finalizer string) error {
+	if !controllerutil.ContainsFinalizer(w.obj, finalizer) {
+		return nil
+	}
+	stored, err := w.part.store.writeAlone(ctx, w.change(nil), func(ctx context.Context, base T, _ []*change[T]) (T, error) {
+		changed := base.DeepCopyObject().(T)
+		return changed, patchFinalizers(ctx, w.part.store.client, changed, controllerutil.RemoveFinalizer, "removing", finalizer)
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		controllerutil.RemoveFinalizer(w.obj, finalizer)
+	case err != nil:
+		return err
+	default:
+		w.takeVersion(stored)
+	}
+	return nil
+}
+
 func (w *Writer[T]) change(after []byte) *change[T] {
 	return &change[T]{part: w.part, obj: w.obj.DeepCopyObject().(T), before: w.before, after: after, done: make(chan struct{})}
 }

@@ -356,6 +356,33 @@ func TestAFinalizerOverAnOldStatusIsAConflict(t *testing.T) {
 	}
 }
 
+// Otherwise a reconcile that has deleted everything would be repeated because another program has written its own part.
+func TestRemovingAFinalizerGoesOnWithTheStatusOfOthers(t *testing.T) {
+	w := newWorld(t)
+	theirs := w.read(t)
+	p := reconcile.NewWriter(w.Client, w.Client, theirs, "provider", providersHalf)
+	must(t, p.AddFinalizer(t.Context(), "example.com/provider"))
+	must(t, p.AddFinalizer(t.Context(), "example.com/customer"))
+	ours, old := w.read(t), w.read(t)
+	c := reconcile.NewWriter(w.Client, w.Client, ours, "customer", customersHalf)
+	stale := reconcile.NewWriter(w.Client, w.Client, old, "customer", customersHalf)
+	theirs.Status.EndpointServiceName = "service"
+	mustWrite(t, p)
+	must(t, c.RemoveFinalizer(t.Context(), "example.com/customer"))
+	if got := w.read(t).Finalizers; !slices.Equal(got, []string{"example.com/provider"}) {
+		t.Errorf("finalizers %v, want that of the provider", got)
+	}
+	ours.Status.EndpointID = "vpce-1"
+	mustWrite(t, c)
+	if err := stale.RemoveFinalizer(t.Context(), "example.com/customer"); !apierrors.IsConflict(err) {
+		t.Errorf("got %v, want a conflict: our own part has changed", err)
+	}
+	must(t, p.RemoveFinalizer(t.Context(), "example.com/provider"))
+	if got := w.read(t).Finalizers; len(got) > 0 {
+		t.Errorf("finalizers %v, want none", got)
+	}
+}
+
 func TestRemovingAFinalizerOfAnOldCopyIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	es := w.read(t)

@@ -34,7 +34,7 @@ func (r *Reconciler) resources() []ledger.Resource[*scope] {
 
 func (r *Reconciler) newLedger() *ledger.Ledger[*scope] {
 	return ledger.New(ledger.Options[*scope]{
-		Client: r.Client, Recorder: r.Recorder, Clock: r.Clock,
+		Recorder: r.Recorder, Clock: r.Clock,
 		Object:     func(s *scope) client.Object { return s.es },
 		Finalizer:  hyperv1.ControlPlaneOperatorFinalizer,
 		Store:      func(s *scope) ledger.Store { return s.status },

@@ -36,5 +36,5 @@ func (r *Reconciler) deleteComponents(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	return reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneComponentsFinalizer)
+	return s.status.RemoveFinalizer(ctx, hyperv1.ControlPlaneComponentsFinalizer)
 }

@@ -121,5 +121,5 @@ func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope) error {
-	return reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.HostedClusterFinalizer)
+	return s.status.RemoveFinalizer(ctx, hyperv1.HostedClusterFinalizer)
 }

@@ -128,7 +128,7 @@ func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, s
 
 // leave leaves the group to the management cluster that has taken the cluster over.
 func (r *Reconciler) leave(ctx context.Context, s *scope) error {
-	return reconcile.RemoveFinalizer(ctx, r.Client, s.hcp, hyperv1.ControlPlaneOperatorFinalizer)
+	return s.status.RemoveFinalizer(ctx, hyperv1.ControlPlaneOperatorFinalizer)
 }
 
 // checkPlatform checks that the VPC of the workers is known.

@@ -339,7 +339,7 @@ func (r *Reconciler) removeLeftovers(ctx context.Context, s *scope) error {
 	if err := r.removeObjects(ctx, s, s.backup.Status.FailedAttempts+1); err != nil {
 		return err
 	}
-	return reconcile.RemoveFinalizer(ctx, r.Client, s.backup, hyperv1.HCPEtcdBackupFinalizer)
+	return s.status.RemoveFinalizer(ctx, hyperv1.HCPEtcdBackupFinalizer)
 }
 
 // deleteObject deletes a backup with its object.

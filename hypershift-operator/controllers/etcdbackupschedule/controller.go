@@ -264,7 +264,7 @@ func (r *Reconciler) removeFinalizers(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return reconcile.RemoveFinalizer(ctx, r.Client, s.object, hyperv1.EtcdBackupScheduleFinalizer)
+	return s.status.RemoveFinalizer(ctx, hyperv1.EtcdBackupScheduleFinalizer)
 }
 
 // ensureBackups creates the backups that are due. An error of one cluster does not stop the others.

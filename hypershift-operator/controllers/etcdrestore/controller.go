@@ -445,5 +445,5 @@ func (r *Reconciler) removeRequest(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return reconcile.RemoveFinalizer(ctx, r.Client, s.restore, hyperv1.EtcdRestoreFinalizer)
+	return s.status.RemoveFinalizer(ctx, hyperv1.EtcdRestoreFinalizer)
 }

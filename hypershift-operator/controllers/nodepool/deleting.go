@@ -21,7 +21,7 @@ func (r *Reconciler) deleting() []reconcile.Step[*scope] {
 		{Name: "machines", Run: func(ctx context.Context, s *scope) error { return r.deletion.DeleteMachines(ctx, s.Pool) }},
 		{Name: "templates", Run: func(ctx context.Context, s *scope) error { return r.deletion.DeleteTemplates(ctx, s.Pool) }},
 		{Name: "finalizer", Run: func(ctx context.Context, s *scope) error {
-			return reconcile.RemoveFinalizer(ctx, r.Client, s.NodePool, hyperv1.HostedClusterFinalizer)
+			return s.status.RemoveFinalizer(ctx, hyperv1.HostedClusterFinalizer)
 		}},
 	}
 }

@@ -98,7 +98,8 @@ func (r *Reconciler) controller() *Controller {
 
 // scope holds the facts of one reconcile.
 type scope struct {
-	es *hyperv1.AWSEndpointService
+	es     *hyperv1.AWSEndpointService
+	status *reconcile.Writer[*hyperv1.AWSEndpointService]
 	owner
 	// note is information for the user without a failure. Set by ensureClaim.
 	note string
@@ -115,12 +116,12 @@ type scope struct {
 func (s *scope) deleting() bool { return !s.es.DeletionTimestamp.IsZero() }
 
 // scope skips an object of a paused cluster, unless the object is being deleted.
-func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, _ *reconcile.Writer[*hyperv1.AWSEndpointService]) (*scope, error) {
+func (r *Reconciler) scope(ctx context.Context, es *hyperv1.AWSEndpointService, status *reconcile.Writer[*hyperv1.AWSEndpointService]) (*scope, error) {
 	owner, err := r.resolveOwner(ctx, es.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{es: es, owner: owner}
+	s := &scope{es: es, status: status, owner: owner}
 	if remaining, paused := owner.pausedFor(r.Clock.Now()); paused && !s.deleting() {
 		return nil, reconcile.Skip(remaining)
 	}

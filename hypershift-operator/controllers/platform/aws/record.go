@@ -46,7 +46,7 @@ func recordOn(ns *corev1.Namespace) (record, error) {
 // and the location on the Namespace.
 func (r *Reconciler) newLedger() *ledger.Ledger[*scope] {
 	return ledger.New(ledger.Options[*scope]{
-		Client: r.Client, Recorder: r.Recorder, Clock: r.Clock,
+		Recorder: r.Recorder, Clock: r.Clock,
 		Object:    func(s *scope) client.Object { return s.es },
 		Finalizer: hyperv1.HypershiftOperatorFinalizer,
 		Store:     func(s *scope) ledger.Store { return namespaceRecord{r, s} },
@@ -64,6 +64,11 @@ type namespaceRecord struct {
 
 // AddFinalizer is empty: the claim contains the finalizer.
 func (namespaceRecord) AddFinalizer(context.Context, string) error { return nil }
+
+// RemoveFinalizer removes it from the object.
+func (n namespaceRecord) RemoveFinalizer(ctx context.Context, finalizer string) error {
+	return n.s.status.RemoveFinalizer(ctx, finalizer)
+}
 
 // Write records the owner and the location of endpoint services before the first one is
 // created.

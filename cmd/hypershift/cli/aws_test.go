@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +29,7 @@ import (
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/cli"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
+	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/clusteriam"
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/infra"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
@@ -37,6 +41,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProcess) != "" {
 		os.Exit(process())
 	}
+	flag.Parse()
+	if err := manyAtOnce(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(func() int {
 		var err error
 		if emulator, err = awsemulator.Start(context.Background(), awsemulator.Options{}); err != nil {
@@ -44,6 +53,14 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer emulator.Stop()
+		// Each user has a key and a kubeconfig of his own.
+		for _, variable := range append(emulator.Env("none"), "KUBECONFIG=/nonexistent") {
+			name, value, _ := strings.Cut(variable, "=")
+			if err := os.Setenv(name, value); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+		}
 		// Trials repeat a command a hundred times in one account, and EC2 takes a call for endpoints in 3.3 seconds.
 		if err := emulator.Enforce(context.Background(), "ec2-requests-endpoints", false); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -59,6 +76,16 @@ func TestMain(m *testing.M) {
 	}())
 }
 
+// manyAtOnce runs more tests at once than there are cores, unless the command line says otherwise: most of the time they wait.
+func manyAtOnce() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(6*runtime.GOMAXPROCS(0)))
+}
+
 // settle waits until AWS lists the resources that the test itself has created.
 func (u *user) settle() { time.Sleep(300 * time.Millisecond) }
 
@@ -72,9 +99,11 @@ type user struct {
 	account string
 	// vpcOwner is the account of a shared VPC, if there is one.
 	vpcOwner string
-	env      operation.Environment
-	out      bytes.Buffer
-	err      synchronized
+	// kubeconfig is that of the management cluster; empty without one.
+	kubeconfig string
+	env        operation.Environment
+	out        bytes.Buffer
+	err        synchronized
 
 	mu     sync.Mutex
 	writes []string
@@ -104,23 +133,13 @@ func (s *synchronized) String() string {
 	return s.buffer.String()
 }
 
-// newUser returns a user with credentials in the test's environment.
+// newUser returns a user with an account of his own. Users of several tests may run commands at the same time.
 func newUser(t *testing.T) *user {
-	t.Helper()
-	u := newAccount(t)
-	for _, variable := range emulator.Env(u.account) {
-		name, value, _ := strings.Cut(variable, "=")
-		t.Setenv(name, value)
-	}
-	return u
-}
-
-// newAccount returns a user with an account of his own, for commands in processes of their own.
-func newAccount(t *testing.T) *user {
 	t.Helper()
 	u := &user{t: t, account: emulator.Account(t)}
 	u.env = operation.Environment{
-		In: strings.NewReader(""), Out: &u.out, Err: &u.err, Clock: clock.RealClock{}, StateHome: t.TempDir(),
+		AccessKey: &awsx.AccessKey{ID: u.account, Secret: "any"},
+		In:        strings.NewReader(""), Out: &u.out, Err: &u.err, Clock: clock.RealClock{}, StateHome: t.TempDir(),
 		ConsistencyWindow: 500 * time.Millisecond, Timeout: time.Minute, Middleware: []func(*middleware.Stack) error{u.observe},
 	}
 	err := emulator.Given(t.Context(), u.account, func() error {
@@ -224,6 +243,9 @@ func (u *user) run(args ...string) int {
 	ctx, die := context.WithCancel(u.t.Context())
 	defer die()
 	u.die = die
+	if c, _, err := cli.New("hypershift", u.env).Find(args); u.kubeconfig != "" && err == nil && c.Flags().Lookup("kubeconfig") != nil {
+		args = append(slices.Clone(args), "--kubeconfig", u.kubeconfig)
+	}
 	return cli.Run(ctx, "hypershift", args, u.env)
 }
 
@@ -306,6 +328,7 @@ func kinds(left []string) map[string]int {
 }
 
 func TestThreeZonesAreCreatedUnchangedByASecondRunAndDeletedWithoutLeftovers(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createInfra(threeZones, "--output-file", u.infraJSON(), "--additional-tags", "team=a")...)
 	u.must(u.createIAM("--kms-key-arn", "arn:aws:kms:us-east-1:111111111111:key/k", "--auto-node")...)
@@ -389,6 +412,7 @@ func TestThreeZonesAreCreatedUnchangedByASecondRunAndDeletedWithoutLeftovers(t *
 }
 
 func TestOtherLayouts(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	for name, c := range map[string]struct {
 		flags []string
@@ -418,22 +442,16 @@ func TestOtherLayouts(t *testing.T) {
 	}
 }
 
-// manyRuns lifts the limit of requests to Route 53: the test runs a command more often in a minute than a user does in a day.
-func manyRuns(t *testing.T) {
-	t.Helper()
-	limit := func(enforce bool) {
-		if err := emulator.Enforce(context.WithoutCancel(t.Context()), "route53-requests", enforce); err != nil {
-			t.Error(err)
-		}
-	}
-	limit(false)
-	t.Cleanup(func() { limit(true) })
+// runsOften lifts the limits of requests: the test runs a command more often in a minute than a user does in a day.
+func (u *user) runsOften() {
+	u.t.Helper()
+	u.try(emulator.Unlimit(u.t.Context(), u.account))
 }
 
 // The process dies after the first writing call of each action. The same command finishes, with one resource of each, and deletion leaves
 // no resource. The deletion dies, too.
 func TestDeathAfterEachActionIsResumed(t *testing.T) {
-	manyRuns(t)
+	t.Parallel()
 	documents := func(u *user) string { return "documents-" + u.account }
 	for name, commands := range map[string]struct{ create, destroy func(u *user) []string }{
 		"infra": {
@@ -477,50 +495,52 @@ func TestDeathAfterEachActionIsResumed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := newUser(t)
-			if err := os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p"}`), 0o600); err != nil {
-				t.Fatal(err)
+			t.Parallel()
+			account := func(t *testing.T) (u *user, create, destroy []string) {
+				u = newUser(t)
+				u.runsOften()
+				u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p"}`), 0o600))
+				return u, commands.create(u), commands.destroy(u)
 			}
-			create, destroy := commands.create(u), commands.destroy(u)
+			u, create, destroy := account(t)
 			u.must(create...)
 			whole, creations := kinds(u.owned()), interrupted(u.writes)
 			u.must(destroy...)
 			deletions := interrupted(u.writes)
 			for i := range max(len(creations), len(deletions)) {
-				creation := creations[i%len(creations)]
-				// dies is false if the command ended before the call: the first one has repeated calls that AWS refused for a moment.
-				dies := func() bool {
-					u.dieAt = creation
-					code, dead := u.run(create...), u.dead
-					u.resurrect()
-					if dead && code != cli.Interrupted || !dead && (code != cli.Done || creation.n == 1 || creation.isAmong(u.writes)) {
-						t.Fatalf("death after %v: exit code %d after the calls %v", creation, code, u.writes)
+				creation, deletion := creations[i%len(creations)], deletions[i%len(deletions)]
+				t.Run(fmt.Sprintf("%s %d, %s %d", creation.action, creation.n, deletion.action, deletion.n), func(t *testing.T) {
+					t.Parallel()
+					u, create, destroy := account(t)
+					// dies is false if the command ended before the call: the first one has repeated calls that AWS refused for a moment.
+					dies := func() bool {
+						u.dieAt = creation
+						code, dead := u.run(create...), u.dead
+						u.resurrect()
+						if dead && code != cli.Interrupted || !dead && (code != cli.Done || creation.n == 1 || creation.isAmong(u.writes)) {
+							t.Fatalf("exit code %d after the calls %v", code, u.writes)
+						}
+						return dead
 					}
-					return dead
-				}
-				// The deletion of resources that a dead command left behind.
-				died := dies()
-				u.must(destroy...)
-				if !died {
-					continue
-				}
-				if left := u.owned(); len(left) > 0 {
-					t.Fatalf("death after %v, and the deletion leaves: %s", creation, strings.Join(left, "\n"))
-				}
-				dies()
-				u.must(create...)
-				if got := kinds(u.owned()); fmt.Sprint(got) != fmt.Sprint(whole) {
-					t.Fatalf("after death after %v there are %v, want %v", creation, got, whole)
-				}
-				u.dieAt = deletions[i%len(deletions)]
-				u.run(destroy...)
-				u.resurrect()
-				u.must(destroy...)
-				if left := u.owned(); len(left) > 0 {
-					t.Fatalf("after death after %v the deletion leaves: %s", deletions[i%len(deletions)], strings.Join(left, "\n"))
-				}
+					// The deletion of resources that a dead command left behind.
+					died := dies()
+					u.must(destroy...)
+					if !died {
+						return
+					}
+					u.nothingIsLeft()
+					dies()
+					u.must(create...)
+					if got := kinds(u.owned()); fmt.Sprint(got) != fmt.Sprint(whole) {
+						t.Fatalf("there are %v, want %v", got, whole)
+					}
+					u.dieAt = deletion
+					u.run(destroy...)
+					u.resurrect()
+					u.must(destroy...)
+					u.nothingIsLeft()
+				})
 			}
-			t.Logf("died after %v, and in the deletion after %v", creations, deletions)
 		})
 	}
 }
@@ -538,6 +558,7 @@ func (u *user) again(args ...string) {
 
 // Half of all writing calls are throttled, and an eighth of the answers is lost after the call was carried out.
 func TestHalfOfTheCallsThrottledAndLostAnswers(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(1)
 	if everyCall {
 		seeds = 3
@@ -590,6 +611,7 @@ func TestHalfOfTheCallsThrottledAndLostAnswers(t *testing.T) {
 }
 
 func TestDriftIsShownAndRepaired(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
 	u.must(u.createIAM()...)
@@ -643,6 +665,7 @@ func TestDriftIsShownAndRepaired(t *testing.T) {
 
 // The gateway endpoint includes the route table of the second zone since its change.
 func TestZoneThatWasAddedLaterIsDeleted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createInfra("us-east-1a")...)
 	u.must(createInfra("us-east-1a,us-east-1b")...)
@@ -653,6 +676,7 @@ func TestZoneThatWasAddedLaterIsDeleted(t *testing.T) {
 }
 
 func TestResourcesOfOthersAreNeitherAdoptedNorDeleted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	if err := os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -672,6 +696,7 @@ func TestResourcesOfOthersAreNeitherAdoptedNorDeleted(t *testing.T) {
 }
 
 func TestWhatTheHostedClusterLeftBehindIsDeletedOrListed(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
 	var made infra.Output
@@ -776,6 +801,7 @@ func TestErrorsTellWhatToDo(t *testing.T) {
 }
 
 func TestCredentialsOfASessionAndARole(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	path := filepath.Join(t.TempDir(), "sts.json")
 	text := fmt.Sprintf(`{"Credentials": {"AccessKeyId": %q, "SecretAccessKey": "any", "SessionToken": "any", "Expiration": "2030-01-01T00:00:00Z"}}`, u.account)
@@ -786,12 +812,9 @@ func TestCredentialsOfASessionAndARole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("AWS_ACCESS_KEY_ID", "none")
-	if err := emulator.ForgetCalls(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	u.env.AccessKey = nil
 	u.must(createInfra("us-east-1a", "--sts-creds", path, "--role-arn", role)...)
-	calls, err := emulator.Calls(t.Context())
+	calls, err := emulator.CallsOf(t.Context(), u.account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -813,6 +836,7 @@ func TestCredentialsOfASessionAndARole(t *testing.T) {
 }
 
 func TestVersionAndName(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must("version", "-o", "json")
 	var v cli.Version
@@ -827,6 +851,7 @@ func TestVersionAndName(t *testing.T) {
 }
 
 func TestCredentialsInASecret(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.env.Secret = func(_ context.Context, namespace, name string) (map[string][]byte, error) {
 		switch namespace + "/" + name {
@@ -837,7 +862,7 @@ func TestCredentialsInASecret(t *testing.T) {
 		}
 		return nil, errors.New("not found")
 	}
-	t.Setenv("AWS_ACCESS_KEY_ID", "none")
+	u.env.AccessKey = nil
 	u.must(createInfra("us-east-1a", "--secret-creds", "clusters/aws", "--output-file", u.infraJSON())...)
 	for secret, c := range map[string]struct {
 		code int
@@ -872,8 +897,9 @@ func TestLostAnswerToEachActionOfADeletion(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			manyRuns(t)
+			t.Parallel()
 			u := newUser(t)
+			u.runsOften()
 			u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p"}`), 0o600))
 			u.must(commands.create(u)...)
 			u.must(commands.destroy(u)...)
@@ -911,6 +937,7 @@ func TestLostAnswerToEachActionOfADeletion(t *testing.T) {
 
 // A call of an earlier command, which was killed, changes the main route table between the read and the call of this command.
 func TestMainRouteTableThatChangesDuringTheDeletion(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
 	vpc, e := u.made().VPCID, ec2.NewFromConfig(emulator.Config(u.account))

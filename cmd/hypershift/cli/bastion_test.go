@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +114,7 @@ func (u *user) checkBastion() ec2types.Instance {
 }
 
 func TestBastionIsReachedThroughSessionsOnly(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.givenNetwork()
 	if code := u.run(createBastion("--plan")...); code != cli.Changes || len(u.writes) > 0 {
@@ -164,11 +164,11 @@ func TestBastionIsReachedThroughSessionsOnly(t *testing.T) {
 }
 
 func TestBastionIsDeletedWithTheNetworkAndTheRoles(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createInfra("us-east-1a", "--output-file", u.infraJSON())...)
 	u.must(u.createIAM()...)
 	u.must(createBastion()...)
-	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "missing"))
 	if code := u.run("leftovers", "aws", "--infra-id", "demo-x7k2p"); code != cli.Remaining || strings.Count(u.out.String(), "demo-x7k2p-bastion") != 6 {
 		t.Errorf("exit code %d; leftovers:\n%s", code, u.out.String())
 	}
@@ -181,6 +181,7 @@ func TestBastionIsDeletedWithTheNetworkAndTheRoles(t *testing.T) {
 
 // The agent on the instance calls AWS, or there is no session.
 func TestBastionNeedsAWayToSessionManager(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.givenNetwork()
 	e, made := ec2.NewFromConfig(emulator.Config(u.account)), u.made()
@@ -207,6 +208,7 @@ func TestBastionNeedsAWayToSessionManager(t *testing.T) {
 }
 
 func TestBastionInAPublicSubnetHasAnAddressAndNoOpenPort(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.givenNetwork("--public-only")
 	u.must(createBastion()...)
@@ -216,9 +218,10 @@ func TestBastionInAPublicSubnetHasAnAddressAndNoOpenPort(t *testing.T) {
 }
 
 func TestBastionOfAHostedCluster(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.givenNetwork()
-	managementObjects(t, "demo-x7k2p", u.made())
+	u.managementObjects("demo-x7k2p", u.made())
 	u.must("create", "bastion", "aws", "demo")
 	u.checkBastion()
 	if !strings.Contains(u.out.String(), `"host":["api.demo.hypershift.local"],"portNumber":["7443"]`) {
@@ -240,6 +243,7 @@ func TestBastionOfAHostedCluster(t *testing.T) {
 
 // AWS recognizes the second launch by its token.
 func TestBastionWhoseLaunchHasNoAnswerIsNotLaunchedTwice(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.givenNetwork()
 	u.try(emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.AnswerLost, Action: "RunInstances", Account: u.account}))
@@ -249,6 +253,7 @@ func TestBastionWhoseLaunchHasNoAnswerIsNotLaunchedTwice(t *testing.T) {
 
 // The name of a group is unique in its VPC.
 func TestGroupOfAnotherOwnerIsNotUsed(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.givenNetwork()
 	_, err := ec2.NewFromConfig(emulator.Config(u.account)).CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{

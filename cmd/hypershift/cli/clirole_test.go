@@ -22,6 +22,7 @@ func destroyCLIRole(more ...string) []string {
 }
 
 func TestRoleOfTheCommandLineRunsTheCommandsOfItsCluster(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createCLIRole()...)
 	var made commandlinerole.Output
@@ -51,6 +52,7 @@ func TestRoleOfTheCommandLineRunsTheCommandsOfItsCluster(t *testing.T) {
 }
 
 func TestRoleOfTheCommandLineTrustsTheAccountOrThoseThatAreNamed(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	trust := func() string {
 		role, err := awsiam.NewFromConfig(emulator.Config(u.account)).GetRole(t.Context(), &awsiam.GetRoleInput{RoleName: aws.String("hypershift-cli-demo-x7k2p")})

@@ -164,6 +164,7 @@ func destroyCluster(more ...string) []string {
 }
 
 func TestClusterCommands(t *testing.T) {
+	t.Parallel()
 	m := startManagementCluster(t)
 	for name, test := range map[string]func(*testing.T, *managementCluster, *user){
 		"A cluster is created by one command and deleted by another":        clusterIsCreatedAndDeleted,
@@ -181,7 +182,7 @@ func TestClusterCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := newUser(t)
-			t.Setenv("KUBECONFIG", m.kubeconfig)
+			u.kubeconfig = m.kubeconfig
 			m.t = t
 			test(t, m, u)
 			// A cluster that was deleted before the stand-in has seen it leaves its node pools. In a real cluster, they have an owner.
@@ -410,16 +411,13 @@ func diedCommandsContinue(t *testing.T, m *managementCluster, u *user) {
 func credentialsOfAnotherAccount(t *testing.T, m *managementCluster, u *user) {
 	u.must(createCluster()...)
 	other := newUser(t)
+	other.kubeconfig = m.kubeconfig
 	if code := other.run(destroyCluster("--yes")...); code != cli.Failed || !strings.Contains(other.err.String(), "the cluster is in account "+u.account) {
 		t.Errorf("exit code %d\n%s", code, other.err.String())
 	}
 	hc := &hyperv1.HostedCluster{}
 	if err := m.Get(t.Context(), client.ObjectKey{Namespace: "clusters", Name: "demo"}, hc); err != nil || !hc.DeletionTimestamp.IsZero() {
 		t.Errorf("the HostedCluster is deleted: %v", err)
-	}
-	for _, variable := range emulator.Env(u.account) {
-		name, value, _ := strings.Cut(variable, "=")
-		t.Setenv(name, value)
 	}
 	u.must(destroyCluster("--yes")...)
 }

@@ -30,11 +30,12 @@ func (u *user) quotas(args ...string) map[string]prerequisites.Result {
 const standardCPUs = "vCPUs of on-demand instances of the families A, C, D, H, I, M, R, T and Z"
 
 func TestDoctorComparesQuotasWithTheirUse(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	made := u.created()
 	u.must(u.createIAM()...)
 	u.instance(made, "worker")
-	managementObjects(t, "demo-x7k2p", made)
+	u.managementObjects("demo-x7k2p", made)
 	for _, args := range [][]string{{"demo"}, {"--aws", "--region", "us-east-1"}} {
 		got := u.quotas(args...)
 		for name, want := range map[string]string{
@@ -63,8 +64,9 @@ func TestDoctorComparesQuotasWithTheirUse(t *testing.T) {
 }
 
 func TestQuotasThatMayNotBeReadAreUnknown(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
-	managementObjects(t, "demo-x7k2p", u.created())
+	u.managementObjects("demo-x7k2p", u.created())
 	for _, action := range []string{"GetServiceQuota", "GetAccountSummary", "GetAccountLimit", "DescribeNatGateways"} {
 		u.try(emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.Denied, Action: action, Account: u.account, Count: awsemulator.Forever}))
 	}

@@ -84,9 +84,9 @@ func (u *user) endpointService(made infra.Output) string {
 	return *service.ServiceConfiguration.ServiceId
 }
 
-// managementObjects is an API server with one HostedCluster in the network. It sets $KUBECONFIG.
-func managementObjects(t *testing.T, infraID string, made infra.Output) {
-	t.Helper()
+// managementObjects is an API server with one HostedCluster in the network.
+func (u *user) managementObjects(infraID string, made infra.Output) {
+	u.t.Helper()
 	hc := map[string]any{
 		"kind": "HostedCluster", "apiVersion": "hypershift.openshift.io/v1beta1", "metadata": map[string]any{"namespace": "clusters", "name": "demo"},
 		"spec": map[string]any{
@@ -132,18 +132,15 @@ func managementObjects(t *testing.T, infraID string, made infra.Output) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
-	t.Cleanup(server.Close)
-	path := filepath.Join(t.TempDir(), "kubeconfig")
+	u.t.Cleanup(server.Close)
+	u.kubeconfig = filepath.Join(u.t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}]}`, server.URL)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KUBECONFIG", path)
+	u.try(os.WriteFile(u.kubeconfig, []byte(text), 0o600))
 }
 
 func TestLeftoversAreListedByCostAndDeleted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
-	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "missing"))
 	made := u.created()
 	u.must(u.createIAM()...)
 	id := u.instance(made, "worker")
@@ -187,9 +184,10 @@ func TestLeftoversAreListedByCostAndDeleted(t *testing.T) {
 }
 
 func TestResourcesOfALivingClusterAreNotDeleted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.created()
-	managementObjects(t, "demo-x7k2p", u.made())
+	u.managementObjects("demo-x7k2p", u.made())
 	u.must("leftovers", "aws")
 	if !strings.Contains(u.out.String(), "clusters/demo") {
 		t.Errorf("the HostedCluster is not named:\n%s%s", u.out.String(), u.err.String())
@@ -204,6 +202,7 @@ func TestResourcesOfALivingClusterAreNotDeleted(t *testing.T) {
 }
 
 func TestConsoleLogsHaveNoSecrets(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	made := u.created()
 	id := u.instance(made, "worker/1")
@@ -229,8 +228,8 @@ func TestConsoleLogsHaveNoSecrets(t *testing.T) {
 }
 
 func TestCommandLinesThatAreNotCorrectCallNothing(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
-	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "missing"))
 	for _, args := range []string{
 		"describe cluster", "describe cluster a b", "describe cluster a --name b", "describe cluster a -o yaml", "describe cluster a --show-conditions some", "describe cluster a",
 		"create kubeconfig --port-forward", "create kubeconfig a --port 1", "dump cluster", "console-logs aws --infra-id a", "console-logs aws --output-dir d",
@@ -243,8 +242,8 @@ func TestCommandLinesThatAreNotCorrectCallNothing(t *testing.T) {
 }
 
 func TestInstallRenderNeedsNoCluster(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
-	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "missing"))
 	u.must("install", "render", "--outputs", "values", "--oidc-storage-provider-s3-bucket-name", "docs", "--oidc-storage-provider-s3-region", "us-east-1")
 	if want := "oidc:\n  bucket: docs\n  region: us-east-1\n"; u.out.String() != want {
 		t.Errorf("got %s", u.out.String())
@@ -252,6 +251,7 @@ func TestInstallRenderNeedsNoCluster(t *testing.T) {
 }
 
 func TestAccountIsCheckedForACluster(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	made := u.created()
 	cfg := emulator.Config(u.account)
@@ -281,6 +281,7 @@ func TestAccountIsCheckedForACluster(t *testing.T) {
 }
 
 func TestDeletedProviderIsCreatedAgain(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.created()
 	u.must(u.createIAM()...)

@@ -11,6 +11,7 @@ import (
 // TestRequestsAtTheLimitsAreValid uses the longest names and tags that the command accepts. The end of the test fails if
 // the service models refuse one of the requests.
 func TestRequestsAtTheLimitsAreValid(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	infraID, name := strings.Repeat("i", 32), strings.Repeat("n", 63)
 	// Every character that IAM allows, and as many tags as a hosted zone can have.
@@ -34,6 +35,7 @@ func TestRequestsAtTheLimitsAreValid(t *testing.T) {
 
 // TestRequestsBeyondTheLimitsAreNotMade tries requests that AWS would refuse after half of the resources exist.
 func TestRequestsBeyondTheLimitsAreNotMade(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.try(os.WriteFile(u.infraJSON(), []byte(`{"region":"us-east-1","infraID":"demo-x7k2p","publicZoneID":"Z1","privateZoneID":"Z2","localZoneID":"Z3"}`), 0o600))
 	tagged := func(command []string, tag string) []string { return append(command, "--additional-tags", tag) }
@@ -76,6 +78,7 @@ func TestRequestsBeyondTheLimitsAreNotMade(t *testing.T) {
 // TestListsInPagesOfOne lets each list of AWS have one item per page: AWS may return fewer items than requested at any
 // time. A resource that a command overlooks is created twice, or left behind.
 func TestListsInPagesOfOne(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.try(emulator.SetPageSize(t.Context(), u.account, 1))
 	network := createInfra("us-east-1a,us-east-1b", "--output-file", u.infraJSON(), "--worker-security-group")
@@ -88,7 +91,7 @@ func TestListsInPagesOfOne(t *testing.T) {
 		}
 	}
 	u.must(createBastion()...)
-	managementObjects(t, "demo-x7k2p", u.made())
+	u.managementObjects("demo-x7k2p", u.made())
 	if used := u.quotas("--aws", "--region", "us-east-1")["VPCs"]; !strings.Contains(used.Message, "2 of 5") { // ours and the default one
 		t.Errorf("doctor: %+v", used)
 	}

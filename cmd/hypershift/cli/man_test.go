@@ -68,6 +68,7 @@ func TestEveryCommandHasAnExampleThatItAccepts(t *testing.T) {
 }
 
 func TestManualHasAPageForEachCommand(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	directory := t.TempDir()
 	u.must("man", "--output-dir", directory)

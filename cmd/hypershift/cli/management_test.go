@@ -50,6 +50,7 @@ func (u *user) issuer() string {
 }
 
 func TestManagementAccountIsCreatedUnchangedByASecondRunAndDeleted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	bucket, issuer := "documents-"+u.account, u.issuer()
 	u.must(createBucket(bucket)...)
@@ -124,6 +125,7 @@ func TestManagementAccountIsCreatedUnchangedByASecondRunAndDeleted(t *testing.T)
 }
 
 func TestManagementResourcesOfOthersAreNeitherAdoptedNorDeleted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	bucket, other := "documents-"+u.account, "documents-other-"+u.account
 	create := func(account, name string) {

@@ -127,6 +127,7 @@ func TestPoliciesOfCommandsAreTheirCalls(t *testing.T) {
 
 // Policies of other clusters do not allow the commands of this one.
 func TestPolicyOfAnotherClusterIsRefused(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createInfra("us-east-1a")...)
 	text, err := os.ReadFile(filepath.Join(policies, "destroy-infra.json"))
@@ -321,7 +322,7 @@ func joined(t *testing.T, a, b string) string {
 // checkPrerequisites runs doctor. The API server of the test has only a HostedCluster, so that other checks fail.
 func (u *user) checkPrerequisites(as []string) {
 	u.t.Helper()
-	managementObjects(u.t, "demo-x7k2p", u.made())
+	u.managementObjects("demo-x7k2p", u.made())
 	u.try(emulator.Given(u.t.Context(), u.account, func() error {
 		_, err := emulator.Role(u.t.Context(), u.account, "AWSServiceRoleForEC2Spot", `{"Version":"2012-10-17","Statement":[]}`)
 		return err

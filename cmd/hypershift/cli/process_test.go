@@ -166,7 +166,8 @@ func TestProcessThatIsKilledWhileItCreatesABastionIsResumed(t *testing.T) {
 // account returns a new account with the trial's prerequisites, and the two commands.
 func (r trial) account(t *testing.T) (u *user, create, destroy []string) {
 	t.Helper()
-	u = newAccount(t)
+	u = newUser(t)
+	u.runsOften()
 	if r.given != nil {
 		r.given(u)
 	}
@@ -193,7 +194,7 @@ func policyFile(t *testing.T, command string) string {
 // run kills the commands during each call that is interrupted. It is carried out afterwards: before, during or after the same command runs
 // again.
 func (r trial) run(t *testing.T) {
-	manyRuns(t)
+	t.Parallel()
 	first, create, destroy := r.account(t)
 	given := len(first.carriedOut())
 	first.finish(create...)

@@ -103,6 +103,7 @@ func (u *user) changeProxy() {
 }
 
 func TestProxyInsteadOfNATGateways(t *testing.T) {
+	t.Parallel()
 	for flag, c := range map[string]struct{ ports, plain, secure, other string }{
 		"--enable-proxy":        {"3128-3128", "http://10.0.0.10:3128", "", "--enable-secure-proxy"},
 		"--enable-secure-proxy": {"3128-3129", "http://10.0.0.10:3128", "https://10.0.0.10:3129", "--enable-proxy"},
@@ -163,7 +164,6 @@ func TestProxyInsteadOfNATGateways(t *testing.T) {
 				u.checkCertificate(made.ProxyCA)
 			}
 
-			t.Setenv("KUBECONFIG", t.TempDir()+"/missing")
 			if code := u.run("leftovers", "aws", "--infra-id", "demo-x7k2p"); code != cli.Remaining || !strings.Contains(u.out.String(), "demo-x7k2p-http-proxy") {
 				t.Errorf("exit code %d; leftovers:\n%s", code, u.out.String())
 			}
@@ -208,6 +208,7 @@ func (u *user) checkCertificate(authority string) {
 
 // AWS recognizes the second launch by its token, also a launch by another process, which would create other keys.
 func TestProxyWhoseLaunchHasNoAnswerIsNotLaunchedTwice(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.try(emulator.Fault(t.Context(), awsemulator.Fault{Kind: awsemulator.AnswerLost, Action: "RunInstances", Account: u.account}))
 	u.must(createInfra("us-east-1a", "--enable-secure-proxy", "--output-file", u.infraJSON())...)
@@ -216,6 +217,7 @@ func TestProxyWhoseLaunchHasNoAnswerIsNotLaunchedTwice(t *testing.T) {
 }
 
 func TestFlagsThatExcludeAProxy(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	for flags, want := range map[string]string{
 		"--enable-proxy --enable-secure-proxy":       "--enable-secure-proxy includes it",
@@ -230,6 +232,7 @@ func TestFlagsThatExcludeAProxy(t *testing.T) {
 
 // A proxy is part of the network that create cluster is given.
 func TestClusterWithAProxy(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.must(createInfra("us-east-1a", "--enable-secure-proxy", "--output-file", u.infraJSON())...)
 	u.must(u.createIAM("--output-file", u.iamJSON())...)

@@ -40,6 +40,7 @@ func (u *user) sharedVPCFlags() []string {
 
 // The operators of the cluster assume two roles in the account of a shared VPC.
 func TestRolesInTheAccountOfASharedVPC(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	ofOwner := u.sharesVPC(true)
 	u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600))
@@ -76,6 +77,7 @@ func TestRolesInTheAccountOfASharedVPC(t *testing.T) {
 
 // The account of the cluster gets the subnets, with the tags for load balancers, whether or not AWS sends an invitation.
 func TestNetworkOfASharedVPC(t *testing.T) {
+	t.Parallel()
 	for name, sharing := range map[string]bool{"sharing in the organization is enabled": true, "the share needs an invitation": false} {
 		t.Run(name, func(t *testing.T) {
 			u := newUser(t) // this account owns the public zone
@@ -213,6 +215,7 @@ func (u *user) changeSharing() {
 
 // The cluster's resources in its own account use the subnets, and are deleted first.
 func TestDestroyOfASharedVPCDeletesInBothAccounts(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	shared := u.sharesVPC(true)
 	u.must(createInfra("us-east-1a", append(shared, "--worker-security-group", "--output-file", u.infraJSON())...)...)
@@ -235,6 +238,7 @@ func TestDestroyOfASharedVPCDeletesInBothAccounts(t *testing.T) {
 }
 
 func TestSharedVPCOutsideOfTheOrganization(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	shared := u.sharesVPC(true)
 	u.try(emulator.Organize(t.Context(), true, u.vpcOwner)) // alone
@@ -246,6 +250,7 @@ func TestSharedVPCOutsideOfTheOrganization(t *testing.T) {
 }
 
 func TestOwnerOfASharedVPCInTheAccountOfTheCluster(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	own := []string{"--vpc-owner-role-arn", u.role("owner", "")}
 	u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p", "vpcID": "vpc-1", "publicZoneID": "Z1", "privateZoneID": "Z2", "localZoneID": "Z3"}`), 0o600))

@@ -20,6 +20,7 @@ import (
 
 // The emulator verifies tokens as AWS does: by the documents of the issuer, the provider and the trust policy.
 func TestRolesAcceptOnlyTheTokensOfTheirPrograms(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	management := emulator.Account(t)
 	bucket := "documents-" + management

@@ -45,6 +45,7 @@ func (u *user) changeWorkerGroup() {
 
 // The group contains the rules of the operator's group for workers, and keeps the rules of load balancers.
 func TestSecurityGroupForWorkers(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	create := createInfra("us-east-1a", "--worker-security-group", "--output-file", u.infraJSON())
 	u.must(create...)

@@ -178,6 +178,7 @@ func accountIsChecked(t *testing.T, m *managementCluster, u *user) {
 
 // The simulation covers calls without a dry run: calls that need the id of a resource, and calls of IAM.
 func TestSimulationNamesWhatThePoliciesOfTheCallerLack(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	text, err := os.ReadFile(filepath.Join(policies, "create-infra.json"))
 	u.try(err)

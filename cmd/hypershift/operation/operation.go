@@ -39,6 +39,8 @@ type Environment struct {
 	StateHome string
 	// Secret reads a Secret of the management cluster.
 	Secret func(ctx context.Context, namespace, name string) (map[string][]byte, error)
+	// AccessKey is the identity of commands without credentials in their flags; nil for the one that the AWS SDK finds.
+	AccessKey *awsx.AccessKey
 	// Middleware is added to every AWS client.
 	Middleware []func(*middleware.Stack) error
 	// ConsistencyWindow is how long AWS may not list a created resource.

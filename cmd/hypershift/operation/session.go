@@ -105,7 +105,11 @@ func (s *Session) Config(ctx context.Context, env Environment) (aws.Config, erro
 	if given > 1 {
 		return aws.Config{}, &UsageError{Err: errors.New("--sts-creds, --secret-creds and --aws-creds exclude each other")}
 	}
-	cfg, err := awsx.NewConfig(ctx, awsx.Options{Region: s.Region, CredentialsFile: s.AWSCreds, Middleware: env.Middleware})
+	opts := awsx.Options{Region: s.Region, CredentialsFile: s.AWSCreds, Middleware: env.Middleware}
+	if s.AWSCreds == "" {
+		opts.AccessKey = env.AccessKey
+	}
+	cfg, err := awsx.NewConfig(ctx, opts)
 	if err != nil {
 		return aws.Config{}, err
 	}

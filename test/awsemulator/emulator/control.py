@@ -101,6 +101,8 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
             states.set_delays(body)
         case "POST", "rules":
             rules.switch(body)
+        case "POST", "unlimited":
+            limits.unlimit(query["account"])
         case "POST", "faults":
             for fault in body if isinstance(body, list) else [body]:
                 faults.add(fault)

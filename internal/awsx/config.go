@@ -8,8 +8,10 @@
 package awsx
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -30,7 +32,7 @@ import (
 type Options struct {
 	// Region of all regional calls; empty leaves it to the environment.
 	Region string
-	// CredentialsFile is a shared credentials file, instead of the default ones.
+	// CredentialsFile is a shared credentials file, instead of the default ones. Its profile is $AWS_PROFILE, or "default".
 	CredentialsFile string
 	// AccessKey, if set, is the only identity.
 	AccessKey *AccessKey
@@ -102,7 +104,8 @@ func NewConfig(ctx context.Context, opts Options) (aws.Config, error) {
 		load = append(load, config.WithRegion(opts.Region))
 	}
 	if opts.CredentialsFile != "" {
-		load = append(load, config.WithSharedCredentialsFiles([]string{opts.CredentialsFile}))
+		// Without an explicit profile, the SDK prefers the credentials of the environment to those of the file.
+		load = append(load, config.WithSharedCredentialsFiles([]string{opts.CredentialsFile}), config.WithSharedConfigProfile(cmp.Or(os.Getenv("AWS_PROFILE"), "default")))
 	}
 	switch {
 	case opts.AccessKey != nil:

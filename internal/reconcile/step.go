@@ -66,12 +66,17 @@ func Run[S any](ctx context.Context, s S, steps ...Step[S]) Report {
 	return report
 }
 
+// A PanicError is the outcome of a step that panicked.
+type PanicError struct{ Value any }
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
 // protected runs the step. A panic is an error of this step: the rest of its group
 // runs, and the status reports it.
 func (st Step[S]) protected(ctx context.Context, s S) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = fmt.Errorf("panic: %v", value)
+			err = &PanicError{Value: value}
 			ctrl.LoggerFrom(ctx).Error(err, "A step has panicked", "step", st.Name, "stack", string(debug.Stack()))
 		}
 	}()

@@ -108,7 +108,8 @@ func (w *Writer[T]) AddFinalizer(ctx context.Context, finalizer string) error {
 
 // RemoveFinalizer removes the finalizer from the object, in the cluster and in memory. Like Write, it goes on with a newer version of the
 // object if neither our part nor the desired state has changed since: another program that writes its own part does not cause a conflict,
-// after which the whole reconcile is repeated. An object that is gone has no finalizer.
+// after which the whole reconcile is repeated. If the API server no longer has the object, its finalizer is removed. If it was gone before the
+// write, RemoveFinalizer returns a conflict, as Write does.
 func (w *Writer[T]) RemoveFinalizer(ctx context.Context, finalizer string) error {
 	if !controllerutil.ContainsFinalizer(w.obj, finalizer) {
 		return nil

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -380,6 +381,50 @@ func TestRemovingAFinalizerGoesOnWithTheStatusOfOthers(t *testing.T) {
 	must(t, p.RemoveFinalizer(t.Context(), "example.com/provider"))
 	if got := w.read(t).Finalizers; len(got) > 0 {
 		t.Errorf("finalizers %v, want none", got)
+	}
+}
+
+func TestAFinalizerOfAnObjectThatHasChangedStays(t *testing.T) {
+	const own = "example.com/own"
+	for name, change := range map[string]func(w *world, es *hyperv1.AWSEndpointService) error{
+		"the spec changes": func(w *world, es *hyperv1.AWSEndpointService) error {
+			es.Generation++
+			return w.Client.Update(t.Context(), es)
+		},
+		"a deletion begins": func(w *world, es *hyperv1.AWSEndpointService) error { return w.Client.Delete(t.Context(), es) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			es := w.read(t)
+			p := reconcile.NewWriter(w.Client, w.Client, es, "customer", customersHalf)
+			must(t, p.AddFinalizer(t.Context(), own))
+			p = reconcile.NewWriter(w.Client, w.Client, w.read(t), "customer", customersHalf)
+			must(t, change(w, w.read(t)))
+			if err := p.RemoveFinalizer(t.Context(), own); !apierrors.IsConflict(err) {
+				t.Errorf("got %v, want a conflict", err)
+			}
+			if got := w.read(t).Finalizers; !slices.Equal(got, []string{own}) {
+				t.Errorf("finalizers %v", got)
+			}
+		})
+	}
+}
+
+func TestRemovingTheFinalizerOfAnObjectThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	es := w.read(t)
+	must(t, reconcile.NewWriter(w.Client, w.Client, es, "customer", customersHalf).AddFinalizer(t.Context(), "example.com/own"))
+	live := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "awsendpointservices"}, es.Name)
+	}})
+	if err := reconcile.NewWriter(live, live, w.read(t), "customer", customersHalf).RemoveFinalizer(t.Context(), "example.com/own"); err != nil {
+		t.Errorf("the API server does not have it any more: %v", err)
+	}
+	old := w.read(t)
+	must(t, reconcile.RemoveFinalizer(t.Context(), w.Client, w.read(t), "example.com/own"))
+	must(t, w.Client.Delete(t.Context(), w.read(t)))
+	if err := reconcile.NewWriter(w.Client, w.Client, old, "customer", customersHalf).RemoveFinalizer(t.Context(), "example.com/own"); !apierrors.IsConflict(err) {
+		t.Errorf("got %v, want a conflict: the next reconcile finds out that it is gone", err)
 	}
 }
 

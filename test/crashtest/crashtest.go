@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // A Scenario is a new test environment with one controller in it.
@@ -197,6 +200,7 @@ func (s *Scenario) runUntilIdle(t testing.TB, pass func(context.Context) error, 
 	for range limit {
 		before := s.calls().Writes()
 		err = pass(t.Context())
+		mustNotPanic(t, err)
 		s.runOtherControllers(t)
 		missing = ""
 		if describeMissing != nil {
@@ -213,6 +217,15 @@ func (s *Scenario) runUntilIdle(t testing.TB, pass func(context.Context) error, 
 	}
 	t.Fatalf("not converged after %d passes: missing or left behind:\n%s\nlast error %v, last writes:\n%s",
 		limit, missing, err, strings.Join(last(s.calls().Log(0), 12), "\n"))
+}
+
+// mustNotPanic ends the test if a step has panicked: the next pass may succeed, and hide it.
+func mustNotPanic(t testing.TB, err error) {
+	t.Helper()
+	var panicked *reconcile.PanicError
+	if errors.As(err, &panicked) {
+		t.Fatalf("a step has panicked: %v", panicked.Value)
+	}
 }
 
 func (s *Scenario) runOtherControllers(t testing.TB) {
@@ -234,7 +247,7 @@ func (s *Scenario) crashDuring(t testing.TB, n int) {
 	s.calls().crashAfter(n)
 	pass := s.Start()
 	for range maxPasses {
-		_ = pass(t.Context())
+		mustNotPanic(t, pass(t.Context()))
 		if s.calls().isCrashed() {
 			break
 		}

@@ -14,15 +14,19 @@ import (
 )
 
 func (r *Reconciler) deleting() []reconcile.Step[*scope] {
+	return append(r.removal(), reconcile.Step[*scope]{Name: "finalizer", Run: func(ctx context.Context, s *scope) error {
+		return s.status.RemoveFinalizer(ctx, hyperv1.HostedClusterFinalizer)
+	}})
+}
+
+// removal are the steps that delete the objects of a pool.
+func (r *Reconciler) removal() []reconcile.Step[*scope] {
 	return []reconcile.Step[*scope]{
 		r.endOfPause(),
 		{Name: "drain", Run: func(ctx context.Context, s *scope) error { return r.deletion.SkipDrain(ctx, s.Pool) }},
 		{Name: "MachineDeployment", Run: func(ctx context.Context, s *scope) error { return r.deletion.DeleteDeployment(ctx, s.Pool) }},
 		{Name: "machines", Run: func(ctx context.Context, s *scope) error { return r.deletion.DeleteMachines(ctx, s.Pool) }},
 		{Name: "templates", Run: func(ctx context.Context, s *scope) error { return r.deletion.DeleteTemplates(ctx, s.Pool) }},
-		{Name: "finalizer", Run: func(ctx context.Context, s *scope) error {
-			return s.status.RemoveFinalizer(ctx, hyperv1.HostedClusterFinalizer)
-		}},
 	}
 }
 
@@ -40,5 +44,5 @@ func (r *Reconciler) deleteLost(ctx context.Context, key client.ObjectKey) error
 		r.Recorder.Eventf(pool.NodePool, nil, corev1.EventTypeWarning, "NodePoolLost", "Delete",
 			"The NodePool was deleted without its finalizer; its machines in namespace %s are deleted now", pool.Namespace)
 	}
-	return reconcile.Run(ctx, &scope{Spec: machines.Spec{Pool: pool}}, r.deleting()...).Err()
+	return reconcile.Run(ctx, &scope{Spec: machines.Spec{Pool: pool}}, r.removal()...).Err()
 }

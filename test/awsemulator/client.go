@@ -206,9 +206,9 @@ func (e *Emulator) Enforce(ctx context.Context, rule string, enforce bool) error
 	return e.post(ctx, "rules", map[string]bool{rule: enforce})
 }
 
-// Unlimit takes any number of requests of an account, for a test that runs a command more often in a minute than a user does in a day.
-func (e *Emulator) Unlimit(ctx context.Context, account string) error {
-	return e.post(ctx, "unlimited?account="+account, nil)
+// Unlimit lifts a limit of requests for one account, for a test that runs a command more often in a minute than a user does in a day.
+func (e *Emulator) Unlimit(ctx context.Context, account, rule string) error {
+	return e.post(ctx, "unlimited", map[string]string{"account": account, "rule": rule})
 }
 
 // RaiseQuota requests an increase of a quota, such as vpc L-F678F1CE, which the emulator grants at once.

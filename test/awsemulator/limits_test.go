@@ -111,3 +111,30 @@ func TestARequestThatIsCutOffIsNone(t *testing.T) {
 	must(t, err)
 	equal(t, "calls", len(calls), 0)
 }
+
+// A test that repeats a command lifts a limit for its own account only.
+func TestALimitIsLiftedForOneAccount(t *testing.T) {
+	const rule = "ec2-requests-endpoints"
+	must(t, emulator.Enforce(t.Context(), rule, true))
+	t.Cleanup(func() { must(t, emulator.Enforce(context.WithoutCancel(t.Context()), rule, false)) })
+	lifted, other := emulator.NewAccount(), emulator.NewAccount()
+	must(t, emulator.Unlimit(t.Context(), lifted, rule))
+	throttled := map[string]int{}
+	for range 40 {
+		for _, account := range []string{lifted, other} {
+			if call(t, account, "CreateVpcEndpoint") == http.StatusServiceUnavailable {
+				throttled[account]++
+			}
+		}
+	}
+	for _, account := range []string{lifted, other} {
+		_, err := emulator.TakeRefused(t.Context(), account) // the calls have no parameters
+		must(t, err)
+	}
+	if throttled[lifted] > 0 || throttled[other] == 0 {
+		t.Errorf("throttled calls: %d with the lifted limit, %d in another account", throttled[lifted], throttled[other])
+	}
+	if err := emulator.Unlimit(t.Context(), lifted, "ec2-vpc-quota"); err == nil {
+		t.Error("a rule that limits no requests was lifted")
+	}
+}

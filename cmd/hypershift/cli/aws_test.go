@@ -61,11 +61,6 @@ func TestMain(m *testing.M) {
 				return 1
 			}
 		}
-		// Trials repeat a command a hundred times in one account, and EC2 takes a call for endpoints in 3.3 seconds.
-		if err := emulator.Enforce(context.Background(), "ec2-requests-endpoints", false); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
 		// Trials count the calls of a command, which vary while AWS does not list created resources. Package awstrial tests with the
 		// delays.
 		if err := emulator.SetDelays(context.Background(), awsemulator.Delays{"visibility": 0, "iam.visibility": 0}); err != nil {
@@ -76,14 +71,13 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// manyAtOnce runs more tests at once than there are cores, unless the command line says otherwise: most of the time they wait.
+// manyAtOnce runs at least six tests for each core at once, unless -parallel is 1: the tests mostly wait for AWS.
 func manyAtOnce() error {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if given {
-		return nil
+	parallel := flag.Lookup("test.parallel")
+	if n, err := strconv.Atoi(parallel.Value.String()); err != nil || n == 1 {
+		return err
 	}
-	return flag.Set("test.parallel", strconv.Itoa(6*runtime.GOMAXPROCS(0)))
+	return parallel.Value.Set(strconv.Itoa(6 * runtime.GOMAXPROCS(0)))
 }
 
 // settle waits until AWS lists the resources that the test itself has created.
@@ -99,7 +93,7 @@ type user struct {
 	account string
 	// vpcOwner is the account of a shared VPC, if there is one.
 	vpcOwner string
-	// kubeconfig is that of the management cluster; empty without one.
+	// kubeconfig is the management cluster's kubeconfig; empty without one.
 	kubeconfig string
 	env        operation.Environment
 	out        bytes.Buffer
@@ -442,10 +436,12 @@ func TestOtherLayouts(t *testing.T) {
 	}
 }
 
-// runsOften lifts the limits of requests: the test runs a command more often in a minute than a user does in a day.
+// runsOften lifts limits of requests: the test runs a command more often in a minute than a user does in a day.
 func (u *user) runsOften() {
 	u.t.Helper()
-	u.try(emulator.Unlimit(u.t.Context(), u.account))
+	for _, rule := range []string{"route53-requests", "ec2-requests-endpoints"} {
+		u.try(emulator.Unlimit(u.t.Context(), u.account, rule))
+	}
 }
 
 // The process dies after the first writing call of each action. The same command finishes, with one resource of each, and deletion leaves
@@ -498,7 +494,6 @@ func TestDeathAfterEachActionIsResumed(t *testing.T) {
 			t.Parallel()
 			account := func(t *testing.T) (u *user, create, destroy []string) {
 				u = newUser(t)
-				u.runsOften()
 				u.try(os.WriteFile(u.infraJSON(), []byte(`{"infraID": "demo-x7k2p"}`), 0o600))
 				return u, commands.create(u), commands.destroy(u)
 			}
@@ -564,6 +559,7 @@ func TestHalfOfTheCallsThrottledAndLostAnswers(t *testing.T) {
 		seeds = 3
 	}
 	u := newUser(t)
+	u.runsOften()
 	zones := "us-east-1a,us-east-1b"
 	u.must(createInfra(zones, "--output-file", u.infraJSON())...)
 	u.must(u.createIAM()...)
@@ -832,6 +828,19 @@ func TestCredentialsOfASessionAndARole(t *testing.T) {
 	}
 	if code := u.run(createInfra("us-east-1a", "--sts-creds", u.env.StateHome)...); code != cli.Usage {
 		t.Errorf("exit code %d for a file that cannot be read", code)
+	}
+}
+
+// Credentials in flags are those of the command, also where the environment has others.
+func TestCredentialsOfAFile(t *testing.T) {
+	t.Parallel()
+	u, other := newUser(t), newUser(t)
+	path := filepath.Join(t.TempDir(), "credentials")
+	u.try(os.WriteFile(path, fmt.Appendf(nil, "[default]\naws_access_key_id = %s\naws_secret_access_key = any\n", u.account), 0o600))
+	u.env.AccessKey = other.env.AccessKey
+	u.must(createInfra("us-east-1a", "--aws-creds", path)...)
+	if left := other.owned(); len(left) > 0 || len(u.owned()) == 0 {
+		t.Errorf("the account of the environment has %v", left)
 	}
 }
 

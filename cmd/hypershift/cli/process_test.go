@@ -167,7 +167,6 @@ func TestProcessThatIsKilledWhileItCreatesABastionIsResumed(t *testing.T) {
 func (r trial) account(t *testing.T) (u *user, create, destroy []string) {
 	t.Helper()
 	u = newUser(t)
-	u.runsOften()
 	if r.given != nil {
 		r.given(u)
 	}

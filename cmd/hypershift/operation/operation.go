@@ -39,7 +39,7 @@ type Environment struct {
 	StateHome string
 	// Secret reads a Secret of the management cluster.
 	Secret func(ctx context.Context, namespace, name string) (map[string][]byte, error)
-	// AccessKey is the identity of commands without credentials in their flags; nil for the one that the AWS SDK finds.
+	// AccessKey is the identity of commands without credentials in their flags; nil for the default credentials of the AWS SDK.
 	AccessKey *awsx.AccessKey
 	// Middleware is added to every AWS client.
 	Middleware []func(*middleware.Stack) error

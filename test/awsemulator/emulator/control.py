@@ -102,7 +102,7 @@ def _answer(method: str, what: str, query: dict[str, str], body: Any) -> str:
         case "POST", "rules":
             rules.switch(body)
         case "POST", "unlimited":
-            limits.unlimit(query["account"])
+            limits.unlimit(body["account"], body["rule"])
         case "POST", "faults":
             for fault in body if isinstance(body, list) else [body]:
                 faults.add(fault)

@@ -19,7 +19,7 @@ _ZONE_CHANGE = re.compile(r"/hostedzone/([^/]+)/rrset/?$")
 _lock = threading.Lock()
 _tokens: dict[tuple[str, str, str], tuple[float, float]] = {}  # tokens, and when they were counted
 _changing: set[str] = set()  # zones of which a change is being processed
-_unlimited: set[str] = set()  # accounts
+_unlimited: set[tuple[str, str]] = set()  # accounts, and rules that are not enforced for them
 
 
 def reset() -> None:
@@ -29,10 +29,11 @@ def reset() -> None:
         _unlimited.clear()
 
 
-def unlimit(account: str) -> None:
-    """Take any number of requests of an account until the next reset."""
+def unlimit(account: str, rule_id: str) -> None:
+    """Take any number of an account's requests that the rule limits, until the next reset."""
+    rules.refill(rule_id)  # a rule without a bucket is a mistake of the caller
     with _lock:
-        _unlimited.add(account)
+        _unlimited.add((account, rule_id))
 
 
 def _bucket(request: wire.Request) -> tuple[str, str]:
@@ -57,7 +58,7 @@ def refusal(request: wire.Request, account: str) -> tuple[str, str] | None:
     key = account, "" if request.service == "route53" else request.region, f"{request.service}/{name}"
     now = time.monotonic()
     with _lock:
-        if account in _unlimited:
+        if (account, rule_id) in _unlimited:
             return None
         tokens, counted = _tokens.get(key, (capacity, now))
         tokens = min(capacity, tokens + (now - counted) * refill)

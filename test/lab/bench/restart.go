@@ -86,7 +86,8 @@ func restartRows(f fleetGoal, costs []cost, rests []fleetAtRest, touches []touch
 			report.Info("CPU of a scrape", "ms", values(rests, func(r fleetAtRest) float64 { return 1000 * r.Scrape })...).WithDetail("%s samples", report.Number(rest.Samples)),
 		}, Note: "share: scaled to the resync of production"},
 		{What: "a NodePool of " + f.String() + " touched without a change", Figures: []report.Figure{
-			report.Within("CPU", 2, "ms", values(touches, func(t touchedPools) float64 { return 1000 * t.CPU / touchedPoolsInAll })...),
+			report.Within("CPU", 2, "ms", values(touches, func(t touchedPools) float64 { return 1000 * t.CPU / touchedPoolsInAll })...).
+				WhatWasTried("nothing is written, and one pass compares all objects of the pool with the cache. No single function takes more than 5 % of a reconcile, and a quarter is garbage collection."),
 			report.Within("writes", 0, "", values(touches, func(t touchedPools) float64 { return float64(t.Writes) / touchedPoolsInAll })...).Counted(),
 			report.Info("passes of all controllers", "", values(touches, func(t touchedPools) float64 { return t.Passes / touchedPoolsInAll })...),
 		}, Note: fmt.Sprintf("mean of %d pools of different clusters that get an annotation", touchedPoolsInAll)},

@@ -11,7 +11,7 @@ MACHINES ?= 3
 ZONES ?= 3
 # Programs of hack/binaries that `make lab-programs` builds; by default all except those that few scenarios or none need.
 PROGRAMS ?=
-RARE = *-1.35.*,conformance*/*,karpenter,agnhost,cyclonus,kwok,ko,syft,cosign,root-cas,golangci-lint
+RARE = *-1.36.*,conformance*/*,karpenter,agnhost,cyclonus,kwok,ko,syft,cosign,root-cas,golangci-lint
 # Patterns of go test -run and -skip that select the end-to-end scenarios.
 STORIES ?=
 SKIP ?=
@@ -92,15 +92,19 @@ binaries:
 	@go run ./hack/binaries etcd etcdutl kube-apiserver kube-controller-manager aws-cloud-controller-manager helm >/dev/null
 
 .PHONY: lab-programs
-lab-programs: ## build the programs and the images of machines of the lab in advance (PROGRAMS='*-1.35.* karpenter')
+lab-programs: ## build the programs and the images of machines of the lab in advance (PROGRAMS='*-1.36.* karpenter')
 	@hack/packages/install.sh lab
 	@go run ./hack/binaries $(or $(foreach program,$(PROGRAMS),'$(program)'),-except '$(RARE)') >/dev/null
 	@go run ./hack/images >/dev/null
 
 .PHONY: bundle
 bundle: lab-programs ## pack the programs that a demo needs into one file, so that another machine need not build them (BUNDLE=lab.tar.zst)
-	@programs=$$(go run ./hack/binaries -except '$(RARE)'); older=$$(go run ./hack/binaries '*-1.35.*'); roots=$$(go run ./hack/images); \
+	@programs=$$(go run ./hack/binaries -except '$(RARE)'); older=$$(go run ./hack/binaries '*-1.36.*'); roots=$$(go run ./hack/images); \
 	printf '%s\n' $$programs $$older $$roots | go run ./hack/bundle -pack '$(or $(BUNDLE),bin/lab-$(shell go env GOOS)-$(shell go env GOARCH).tar.zst)'
+
+.PHONY: newest
+newest: ## ask the module proxy for the releases of the programs of others: tests fail when a release payload is more than one patch behind
+	@releases=$$(go run ./hack/binaries -newest); printf '%s\n' "$$releases" >hack/binaries/newest/releases.json
 
 .PHONY: inventory
 inventory: ## list the programs of others with their versions and libraries, in hack/binaries/README.md

@@ -3,9 +3,10 @@
 //
 //	go run ./hack/binaries                   # all of them
 //	go run ./hack/binaries etcd kube-apiserver
-//	go run ./hack/binaries -except 'karpenter,*-1.35.*'
+//	go run ./hack/binaries -except 'karpenter,*-1.36.*'
 //	go run ./hack/binaries -cost             # builds no program
 //	go run ./hack/binaries -inventory        # builds no program
+//	go run ./hack/binaries -newest           # builds no program
 //
 // It prints the path of each. Existing binaries are not built again. With -cost it estimates what a build of everything compiles
 // with empty caches, this repository and its tests included, and which modules are compiled several times.
@@ -26,6 +27,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/binaries/cost"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/gobuild"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/inventory"
+	"github.com/hosted-control-planes/hypershift/hack/binaries/newest"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/hack/progress/screen"
 )
@@ -37,8 +39,9 @@ func main() {
 	except := flag.String("except", "", "names or patterns, separated by commas, of programs that are not built")
 	estimate := flag.Bool("cost", false, "estimate the CPU time of all builds, without building")
 	list := flag.Bool("inventory", false, "write a page with all programs, and with the libraries in which they differ from the releases of their projects")
+	releases := flag.Bool("newest", false, "write the releases of all modules, as the module proxy lists them now")
 	flag.Parse()
-	for chosen, write := range map[*bool]func(context.Context) error{estimate: printCost, list: printInventory} {
+	for chosen, write := range map[*bool]func(context.Context) error{estimate: printCost, list: printInventory, releases: printNewest} {
 		if !*chosen {
 			continue
 		}
@@ -158,4 +161,16 @@ func printCost(ctx context.Context) error {
 		return err
 	}
 	return account.Print(os.Stdout)
+}
+
+func printNewest(ctx context.Context) error {
+	releases, err := newest.Refresh(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := releases.JSON()
+	if err == nil {
+		_, err = os.Stdout.Write(text)
+	}
+	return err
 }

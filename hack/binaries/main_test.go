@@ -6,14 +6,14 @@ import (
 )
 
 func TestProgramsAreSelectedByPatterns(t *testing.T) {
-	all := []string{"etcd", "kubelet", "kubelet-1.35.4", "kube-proxy-1.35.4"}
+	all := []string{"etcd", "kubelet", "kubelet-1.36.3", "kube-proxy-1.36.3"}
 	for name, c := range map[string]struct{ patterns, except, want []string }{
 		"all":                          {want: all},
 		"names in the given order":     {patterns: []string{"kubelet", "etcd"}, want: []string{"kubelet", "etcd"}},
-		"a pattern":                    {patterns: []string{"*-1.35.*"}, want: []string{"kubelet-1.35.4", "kube-proxy-1.35.4"}},
-		"all except a pattern and one": {except: []string{"*-1.35.*", "etcd"}, want: []string{"kubelet"}},
+		"a pattern":                    {patterns: []string{"*-1.36.*"}, want: []string{"kubelet-1.36.3", "kube-proxy-1.36.3"}},
+		"all except a pattern and one": {except: []string{"*-1.36.*", "etcd"}, want: []string{"kubelet"}},
 		"an exception that is no name": {except: []string{""}, want: all},
-		"a pattern with an exception":  {patterns: []string{"kubelet*"}, except: []string{"kubelet"}, want: []string{"kubelet-1.35.4"}},
+		"a pattern with an exception":  {patterns: []string{"kubelet*"}, except: []string{"kubelet"}, want: []string{"kubelet-1.36.3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := selected(all, c.patterns, c.except)

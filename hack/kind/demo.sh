@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a hosted control plane on kind, with published images: make demo-kind [VERSION=0.1.0] [REGISTRY=...] [KUBERNETES=1.36.3].
+# Runs a hosted control plane on kind, with published images: make demo-kind [VERSION=0.1.0] [REGISTRY=...] [KUBERNETES=1.37.2].
 # It has never run: no version has been released yet, and the machine of the tests has no container engine.
 #
 # Nodes of kind have no load balancer, and no AWS: the control plane is published at a port of the node, and has no workers.
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 registry=${REGISTRY:-ghcr.io/hosted-control-planes}
 version=${VERSION:-$(sed -n 's/^version: //p' config/helm/hypershift/Chart.yaml)}
-kubernetes=${KUBERNETES:-1.36.3}
+kubernetes=${KUBERNETES:-1.37.2}
 name=${CLUSTER:-hypershift}
 export RELEASE_IMAGE=$registry/kubernetes-release:v$kubernetes-$version
 

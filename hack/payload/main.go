@@ -1,7 +1,7 @@
 // Payload builds a release payload, the image in spec.release.image of a HostedCluster, from a description:
 //
-//	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -push registry.example.com/kubernetes-release:v1.36.3
-//	go run ./hack/payload -f hack/payload/kubernetes-1.36.3.yaml -tarball release.tar   # for docker load, crane push
+//	go run ./hack/payload -f hack/payload/kubernetes-1.37.2.yaml -push registry.example.com/kubernetes-release:v1.36.3
+//	go run ./hack/payload -f hack/payload/kubernetes-1.37.2.yaml -tarball release.tar   # for docker load, crane push
 //	go run ./hack/payload -generate                                                    # writes the descriptions in hack/payload
 //
 // It prints the name of the image by digest, or its digest. It uses the credentials of `docker login`. Components with

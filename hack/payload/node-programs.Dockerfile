@@ -1,7 +1,7 @@
 # The programs of a node, for machines that install them when they start: see docs/node-images.md.
 FROM --platform=$BUILDPLATFORM debian:12-slim AS fetch
 ARG TARGETARCH
-ARG KUBERNETES=v1.36.3
+ARG KUBERNETES=v1.37.2
 ARG CONTAINERD=2.3.7
 ARG RUNC=v1.5.2
 ARG CNI=v1.9.1

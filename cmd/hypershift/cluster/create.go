@@ -37,7 +37,7 @@ type createOptions struct {
 func NewCreate(env operation.Environment) *cobra.Command {
 	var o createOptions
 	c := operation.Command("aws", "Create a cluster on AWS, with its network and its roles", createLong, func(ctx context.Context) error { return o.run(ctx, env) })
-	c.Example = "  hypershift create cluster aws --name demo --base-domain example.com --zones us-east-1a,us-east-1b,us-east-1c --release-image registry.example.com/release:1.36.3 --wait"
+	c.Example = "  hypershift create cluster aws --name demo --base-domain example.com --zones us-east-1a,us-east-1b,us-east-1c --release-image registry.example.com/release:1.37.2 --wait"
 	o.flags.add(c)
 	o.Session.AddFlags(c)
 	o.management.Add(c)

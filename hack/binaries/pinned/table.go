@@ -49,14 +49,14 @@ var (
 	}
 	// kubernetesBefore is the previous version, from which hosted clusters are upgraded.
 	kubernetesBefore = &module{
-		dir:     "kubernetes-1.35",
+		dir:     "kubernetes-1.36",
 		require: "k8s.io/kubernetes",
 		ldflags: kubernetesVersion,
 		gib:     5,
 	}
 	// kubeletBefore has its own module, so that its dependencies do not cause builds of the servers.
 	kubeletBefore = &module{
-		dir:     "kubelet-1.35",
+		dir:     "kubelet-1.36",
 		require: "k8s.io/kubernetes",
 		ldflags: kubernetesVersion,
 		gib:     3,
@@ -194,7 +194,7 @@ var (
 		gib:     2,
 	}
 	conformanceBefore = &module{
-		dir:     "conformance-1.35",
+		dir:     "conformance-1.36",
 		require: "k8s.io/kubernetes",
 		ldflags: kubernetesVersion,
 		gib:     6,
@@ -245,11 +245,11 @@ var (
 		{name: "kubelet", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kubelet", seconds: 25},
 		{name: "kube-proxy", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kube-proxy", seconds: 4},
 		{name: "kubectl", module: kubernetes, pkg: "k8s.io/kubernetes/cmd/kubectl", seconds: 6},
-		{name: "kube-apiserver-1.35.4", file: "kube-apiserver", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", seconds: 200},
-		{name: "kube-controller-manager-1.35.4", file: "kube-controller-manager", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", seconds: 40},
-		{name: "kube-scheduler-1.35.4", file: "kube-scheduler", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-scheduler", seconds: 10},
-		{name: "kube-proxy-1.35.4", file: "kube-proxy", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-proxy", seconds: 4},
-		{name: "kubelet-1.35.4", file: "kubelet", module: kubeletBefore, pkg: "k8s.io/kubernetes/cmd/kubelet", seconds: 25},
+		{name: "kube-apiserver-1.36.3", file: "kube-apiserver", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", seconds: 200},
+		{name: "kube-controller-manager-1.36.3", file: "kube-controller-manager", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", seconds: 40},
+		{name: "kube-scheduler-1.36.3", file: "kube-scheduler", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-scheduler", seconds: 10},
+		{name: "kube-proxy-1.36.3", file: "kube-proxy", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-proxy", seconds: 4},
+		{name: "kubelet-1.36.3", file: "kubelet", module: kubeletBefore, pkg: "k8s.io/kubernetes/cmd/kubelet", seconds: 25},
 		{name: "containerd", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd", seconds: 20},
 		{name: "containerd-shim-runc-v2", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", seconds: 8},
 		{name: "ctr", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/ctr", seconds: 3},
@@ -279,12 +279,12 @@ var (
 		{name: "conformance/ginkgo", file: "ginkgo", module: conformance, pkg: "github.com/onsi/ginkgo/v2/ginkgo", seconds: 60},
 		{name: "conformance/sample-apiserver", file: "sample-apiserver", module: conformance, pkg: "k8s.io/sample-apiserver", seconds: 60},
 		{name: "conformance/nonewprivs", file: "nonewprivs", module: conformance, pkg: "k8s.io/kubernetes/test/images/nonewprivs", seconds: 60},
-		{name: "conformance-1.35.4/e2e.test", file: "e2e.test", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/e2e", seconds: 420, test: true},
-		{name: "conformance-1.35.4/ginkgo", file: "ginkgo", module: conformanceBefore, pkg: "github.com/onsi/ginkgo/v2/ginkgo", seconds: 60},
-		{name: "conformance-1.35.4/sample-apiserver", file: "sample-apiserver", module: conformanceBefore, pkg: "k8s.io/sample-apiserver", seconds: 60},
-		{name: "conformance-1.35.4/nonewprivs", file: "nonewprivs", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/images/nonewprivs", seconds: 60},
-		{name: "conformance-1.35.4/agnhost", file: "agnhost", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/images/agnhost", seconds: 60},
-		{name: "conformance-1.35.4/kubectl", file: "kubectl", module: conformanceBefore, pkg: "k8s.io/kubernetes/cmd/kubectl", seconds: 60},
+		{name: "conformance-1.36.3/e2e.test", file: "e2e.test", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/e2e", seconds: 420, test: true},
+		{name: "conformance-1.36.3/ginkgo", file: "ginkgo", module: conformanceBefore, pkg: "github.com/onsi/ginkgo/v2/ginkgo", seconds: 60},
+		{name: "conformance-1.36.3/sample-apiserver", file: "sample-apiserver", module: conformanceBefore, pkg: "k8s.io/sample-apiserver", seconds: 60},
+		{name: "conformance-1.36.3/nonewprivs", file: "nonewprivs", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/images/nonewprivs", seconds: 60},
+		{name: "conformance-1.36.3/agnhost", file: "agnhost", module: conformanceBefore, pkg: "k8s.io/kubernetes/test/images/agnhost", seconds: 60},
+		{name: "conformance-1.36.3/kubectl", file: "kubectl", module: conformanceBefore, pkg: "k8s.io/kubernetes/cmd/kubectl", seconds: 60},
 		{name: "ko", module: ko, pkg: "github.com/google/ko", seconds: 180},
 		{name: "syft", module: syft, pkg: "github.com/anchore/syft/cmd/syft", seconds: 360},
 		{name: "cosign", module: cosign, pkg: "github.com/sigstore/cosign/v3/cmd/cosign", seconds: 360},

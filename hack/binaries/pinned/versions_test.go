@@ -60,11 +60,12 @@ var shared = []struct {
 		because: "these use the libraries of the newest Kubernetes that the lab runs, which has those of its release",
 		dirs:    []string{"agnhost", "conformance", "etcd", "konnectivity"},
 		like:    []string{"kubernetes"},
+		except:  "^go.etcd.io/etcd/", // Kubernetes 1.37 has the client of etcd 3.7
 	},
 	{
 		because: "these use the libraries of the previous Kubernetes",
-		dirs:    []string{"conformance-1.35", "kubelet-1.35"},
-		like:    []string{"kubernetes-1.35"},
+		dirs:    []string{"conformance-1.36", "kubelet-1.36"},
+		like:    []string{"kubernetes-1.36"},
 	},
 }
 

@@ -84,9 +84,9 @@ func TestConfigurationIsThatOfTheBuildFileOnThatOfTheBase(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kubernetes, entrypoint, command, user, dir string
 	}{
-		"kube-apiserver":               {"1.36.3", "/go-runner", "", "0", "/"},
-		"kube-scheduler":               {"1.35.4", "/go-runner", "", "0", "/"},
-		"kube-proxy":                   {"1.35.4", "", "", "", "/"},
+		"kube-apiserver":               {"1.37.2", "/go-runner", "", "0", "/"},
+		"kube-scheduler":               {"1.36.3", "/go-runner", "", "0", "/"},
+		"kube-proxy":                   {"1.36.3", "/go-runner", "", "", "/"},
 		"aws-cloud-controller-manager": {"", "/bin/aws-cloud-controller-manager", "", "0", "/"},
 		"aws-kms-provider":             {"", "/go-runner", "/aws-encryption-provider", "0", "/"},
 		"cluster-autoscaler":           {"", "", "/cluster-autoscaler", "65532", "/"},
@@ -97,7 +97,7 @@ func TestConfigurationIsThatOfTheBuildFileOnThatOfTheBase(t *testing.T) {
 		"pause":                        {"", "/pause", "", "65535:65535", "/"},
 		"etcd":                         {"", "", "/usr/local/bin/etcd", "0", "/var/lib/etcd"},
 	} {
-		i, found := Of(name, cmp.Or(tc.kubernetes, "1.36.3"))
+		i, found := Of(name, cmp.Or(tc.kubernetes, "1.37.2"))
 		c := i.Config()
 		if !found || strings.Join(c.Entrypoint, " ") != tc.entrypoint || strings.Join(c.Command, " ") != tc.command || c.User != tc.user || c.WorkingDir != tc.dir {
 			t.Errorf("%s is %+v, want %+v", name, c, tc)

@@ -33,10 +33,10 @@ var Table = slices.Concat([]Image{
 		Programs:   []Program{{Path: "/bin/aws-cloud-controller-manager"}},
 		Entrypoint: []string{"/bin/aws-cloud-controller-manager"}, Architectures: two, Index: OCIIndex,
 		Sources: []Source{
-			{gitHub + "kubernetes/cloud-provider-aws/blob/v1.37.0/Dockerfile", "1.37.0"},
-			{gitHub + "kubernetes/cloud-provider-aws/blob/v1.37.0/cloudbuild.yaml", "1.37.0"},
+			{gitHub + "kubernetes/cloud-provider-aws/blob/v1.37.1/Dockerfile", "1.37.1"},
+			{gitHub + "kubernetes/cloud-provider-aws/blob/v1.37.1/cloudbuild.yaml", "1.37.1"},
 		},
-		Differs: "the module proxy serves 1.37.0 only",
+		Differs: "read at the version that the lab runs with all payloads",
 	},
 	{
 		Name: "aws-ebs-csi-driver", Base: eksMinimalEBS,
@@ -107,6 +107,7 @@ var Table = slices.Concat([]Image{
 			// Since 3.6.5 the image of Kubernetes is etcd's image: without a shell and with etcdutl.
 			{gitHub + "etcd-io/etcd/issues/19798", "2025-11-24"},
 		},
+		Differs: "read in the repository at an earlier release of the same minor version",
 	},
 	{
 		// ko takes the user of the base.
@@ -260,7 +261,7 @@ func kubernetes() []Image {
 		for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler"} {
 			i := Image{
 				Name: name, Kubernetes: version, Base: goRunner,
-				Programs: []Program{{Path: "/usr/local/bin/" + name}}, Architectures: servers, Index: DockerManifestList,
+				Programs: []Program{{Path: "/usr/local/bin/" + name}}, Entrypoint: []string{"/go-runner"}, Architectures: servers, Index: DockerManifestList,
 				Sources: []Source{{from + "server-image/Dockerfile", version}, {from + "common.sh", version}},
 			}
 			switch name {
@@ -269,10 +270,6 @@ func kubernetes() []Image {
 				i.Sources[0].URL = from + "server-image/kube-apiserver/Dockerfile"
 			case "kube-proxy":
 				i.Base = distrolessIptables
-			}
-			// 1.36 sets the entrypoint, 1.35 leaves it to the base.
-			if version != "1.35.4" {
-				i.Entrypoint = []string{"/go-runner"}
 			}
 			all = append(all, i)
 		}

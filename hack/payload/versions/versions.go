@@ -14,7 +14,7 @@ import (
 )
 
 // Kubernetes are the versions of Kubernetes of which a payload is released, the newest first.
-var Kubernetes = []string{"1.36.3", "1.35.4"}
+var Kubernetes = []string{"1.37.2", "1.36.3"}
 
 // A Component is a row of the table.
 type Component struct {
@@ -43,15 +43,15 @@ var Components = []Component{
 	{
 		Name: "aws-cloud-controller-manager", Image: "registry.k8s.io/provider-aws/cloud-controller-manager:v%s", Program: "aws-cloud-controller-manager",
 		// The build of 1.36.0 failed, and 1.36.1 is the first image of 1.36 in the registry: https://github.com/kubernetes/k8s.io/pull/9796.
-		Versions: map[string]string{"1.36.3": "1.36.1", "1.35.4": "1.35.0"},
-		Differs:  "its minor version is that of Kubernetes, and the module proxy does not serve this version",
+		Versions: map[string]string{"1.36.3": "1.36.1"},
+		Differs:  "its minor version is that of Kubernetes, and the lab runs the newest version with all payloads",
 	},
 	{Name: "aws-ebs-csi-driver", Image: "public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v%s", Version: "1.49.0", Absent: true, Differs: noModule},
 	{Name: "cluster-api-provider-aws", Image: "registry.k8s.io/cluster-api-aws/cluster-api-aws-controller:v%s", Program: "cluster-api-provider-aws-manager"},
 	{Name: "cluster-api", Image: "registry.k8s.io/cluster-api/cluster-api-controller:v%s", Program: "cluster-api-manager"},
 	{
 		Name: "cluster-autoscaler", Image: "registry.k8s.io/autoscaling/cluster-autoscaler:v%s",
-		Versions: map[string]string{"1.36.3": "1.36.0", "1.35.4": "1.35.0"}, Absent: true, Differs: noModule,
+		Version: "1.36.0", Absent: true, Differs: noModule + ", and 1.36.0 is the newest image that was seen",
 	},
 	// Not from Docker Hub, which limits the pulls of an address: all nodes of a VPC share the address of its NAT gateway.
 	{Name: "coredns", Image: "registry.k8s.io/coredns/coredns:v%s", Program: "coredns"},
@@ -134,10 +134,14 @@ components:
 		if err != nil {
 			return nil, err
 		}
+		tested, err := c.Tested(kubernetes)
+		if err != nil {
+			return nil, err
+		}
 		switch {
 		case c.Absent:
 			fmt.Fprintf(&b, "  # Not tested in the lab: %s.\n", c.Differs)
-		case c.Differs != "":
+		case c.Differs != "" && !strings.HasSuffix(image, ":v"+tested):
 			fmt.Fprintf(&b, "  # Another version in the lab: %s.\n", c.Differs)
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", c.Name, image)

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/hosted-control-planes/hypershift/hack/binaries/newest"
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/payload"
@@ -100,10 +101,13 @@ func TestDescriptionsAreUpToDate(t *testing.T) {
 	}
 }
 
+// nodePrograms maps the arguments of node-programs.Dockerfile to the programs of the lab.
+var nodePrograms = map[string]string{"KUBERNETES": "kubelet", "CONTAINERD": "containerd", "RUNC": "runc", "CNI": "bridge"}
+
 // The programs of nodes are downloaded, not built.
 func TestNodeProgramsAreThoseOfTheLab(t *testing.T) {
 	dockerfile := read(t, "hack", "payload", "node-programs.Dockerfile")
-	for arg, program := range map[string]string{"KUBERNETES": "kubelet", "CONTAINERD": "containerd", "RUNC": "runc", "CNI": "bridge"} {
+	for arg, program := range nodePrograms {
 		tested, err := pinned.Version(program)
 		if err != nil {
 			t.Fatal(err)
@@ -130,5 +134,57 @@ func TestExternalDNSOfTheChartIsThatOfTheLab(t *testing.T) {
 	}
 	if image := values.ExternalDNS.Image; !strings.HasSuffix(image, ":"+tested) {
 		t.Errorf("the chart has %q, the lab %s", image, tested)
+	}
+}
+
+// unlisted are programs of modules whose releases the proxy does not list.
+var unlisted = []string{"proxy-agent", "proxy-server"}
+
+// A release contains the fixes of its projects: no program is more than one patch behind the releases of the last refresh.
+func TestProgramsAreAtMostOnePatchBehind(t *testing.T) {
+	releases, err := newest.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, err := pinned.Modules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := []string{"external-dns"} // of the chart
+	for _, program := range nodePrograms {
+		programs = append(programs, program)
+	}
+	for _, kubernetes := range Kubernetes {
+		for _, c := range Components {
+			if c.Program != "" {
+				programs = append(programs, c.program(kubernetes))
+			}
+		}
+	}
+	for _, program := range programs {
+		i := slices.IndexFunc(modules, func(m pinned.Module) bool { return slices.Contains(m.Programs, program) })
+		if i < 0 {
+			t.Errorf("%s is not built", program)
+			continue
+		}
+		m := modules[i]
+		if slices.Contains(releases.Unlisted, m.Path) != slices.Contains(unlisted, program) {
+			t.Errorf("the proxy lists the releases of %s: %v", program, !slices.Contains(releases.Unlisted, m.Path))
+		}
+		if behind, err := releases.PatchesBehind(m.Path, m.Version); err != nil || behind > 1 {
+			t.Errorf("%s %s is %d patches behind %q of %s, %v", program, m.Version, behind, releases.Modules[m.Path], releases.Date, err)
+		}
+	}
+}
+
+// Otherwise Renovate raises the previous version to the newest one.
+func TestRenovateKeepsThePreviousVersion(t *testing.T) {
+	line, _ := release.LineOf(Kubernetes[1])
+	rules := read(t, ".github", "renovate.json5")
+	minor := strings.TrimPrefix(line.String(), "1.")
+	for _, want := range []string{`"hack/binaries/*-1.` + minor + `/**"`, `\\.` + minor + `\\.`} {
+		if !strings.Contains(rules, want) {
+			t.Errorf("renovate.json5 lacks %s", want)
+		}
 	}
 }

@@ -133,7 +133,7 @@ func TestARejectedReleaseIsReported(t *testing.T) {
 		},
 		"it is too old": {
 			func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(firstRelease, "1.20.0")) },
-			metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, "which know Kubernetes 1.33 to 1.36: choose", true,
+			metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, "which know Kubernetes 1.34 to 1.37: choose", true,
 		},
 		"nobody answers": {
 			func(r *fakerelease.Registry) { r.Fail(firstRelease, release.Unreachable, "connection refused") },
@@ -276,7 +276,7 @@ func TestARunningClusterKeepsItsReleaseWhileAnotherIsRejected(t *testing.T) {
 			metav1.ConditionFalse, hyperv1.UnsupportedUpgradeReason, metav1.ConditionFalse,
 		},
 		"it is too new": {
-			func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(wanted, "1.37.0")) },
+			func(r *fakerelease.Registry) { r.Put(fakerelease.Kubernetes(wanted, "1.38.0")) },
 			metav1.ConditionFalse, hyperv1.UnsupportedVersionReason, metav1.ConditionFalse,
 		},
 		"nobody answers": {

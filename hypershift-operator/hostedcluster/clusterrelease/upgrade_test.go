@@ -59,11 +59,11 @@ func TestStepsOfAControlPlane(t *testing.T) {
 
 func TestVersionsThatCannotRunAreRefused(t *testing.T) {
 	for version, want := range map[string]string{
-		"1.33.0": "", "1.36.3": "",
-		"1.32.9": "version 1.32.9 cannot be hosted by this version of the operators, which know Kubernetes 1.33 to 1.36: choose such a release in spec.release.image",
-		"4.20.1": "version 4.20.1 is one of OpenShift, whose components this version of the operators cannot run: choose a release of Kubernetes 1.33 to 1.36 in spec.release.image",
-		"5.0.0":  "version 5.0.0 is one of OpenShift, whose components this version of the operators cannot run: choose a release of Kubernetes 1.33 to 1.36 in spec.release.image",
-		"latest": "version latest cannot be hosted by this version of the operators, which know Kubernetes 1.33 to 1.36: choose such a release in spec.release.image",
+		"1.34.0": "", "1.37.2": "",
+		"1.33.9": "version 1.33.9 cannot be hosted by this version of the operators, which know Kubernetes 1.34 to 1.37: choose such a release in spec.release.image",
+		"4.20.1": "version 4.20.1 is one of OpenShift, whose components this version of the operators cannot run: choose a release of Kubernetes 1.34 to 1.37 in spec.release.image",
+		"5.0.0":  "version 5.0.0 is one of OpenShift, whose components this version of the operators cannot run: choose a release of Kubernetes 1.34 to 1.37 in spec.release.image",
+		"latest": "version latest cannot be hosted by this version of the operators, which know Kubernetes 1.34 to 1.37: choose such a release in spec.release.image",
 	} {
 		t.Run(version, func(t *testing.T) {
 			hc := &hyperv1.HostedCluster{}

@@ -1,7 +1,7 @@
 // Command conformance runs Kubernetes' conformance tests on a hosted cluster of a lab, which it starts unless one runs:
 //
 //	go -C test/lab build -o ../../bin/ ./conformance
-//	bin/conformance [-version 1.36.3] [-quick] [-focus REGEXP] [-workers 2] [-zones 1] [-report DIR] [-keep]
+//	bin/conformance [-version 1.37.2] [-quick] [-focus REGEXP] [-workers 2] [-zones 1] [-report DIR] [-keep]
 //	    [-highly-available] [-private] [-during upgrade|rotation|deaths|machines] [-beyond] [-objects 100]
 //	bin/conformance -page      summarizes the reports in results, and writes docs/conformance.md
 //

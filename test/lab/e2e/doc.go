@@ -4,7 +4,7 @@
 // (second_test.go). The others share the lab, a few at a time (places_test.go):
 //
 //	everyday_test.go    forty kubectl commands of a user (kubectl_test.go)
-//	upgrade_test.go     upgrade from 1.35.4 to 1.36.3 during requests; the cluster stays Available
+//	upgrade_test.go     upgrade from 1.36.3 to 1.37.2 during requests; the cluster stays Available
 //	keys_test.go        Secrets get encrypted, then re-encrypted with another key, while requests read them
 //	tokenkeys_test.go   the key of service account tokens is rotated, while tokens of each stage are used at the API server and in AWS
 //	outage_test.go      every pod of a highly available control plane is killed in turn, and a machine

@@ -29,7 +29,7 @@ type command struct {
 
 // everyday are the usual commands of a user. The cluster has no node; commands that need one report it.
 var everyday = []command{
-	{name: "client and server versions match", args: "version", want: `(?s)Client Version: v1\.36\..*Server Version: v1\.3[56]\.`},
+	{name: "client and server versions match", args: "version", want: `(?s)Client Version: v1\.37\..*Server Version: v1\.3[67]\.`},
 	{name: "cluster-info", args: "cluster-info", want: `Kubernetes control plane.* is running at`},
 	{name: "every readiness check passes", args: "get --raw /readyz?verbose", want: `(?s)\[\+\]etcd ok.*readyz check passed`},
 	{name: "the default namespaces exist", args: "get namespaces", want: `(?s)default.*kube-node-lease.*kube-public.*kube-system`, again: true},

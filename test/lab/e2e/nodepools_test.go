@@ -310,14 +310,14 @@ func upgraded(t *testing.T, h *hosted) {
 	h.eventually("an instance is made from the image of the older release", func(context.Context) error { return h.imageIs("b", 1, awsemulator.ImageAMD64Older) })
 	h.updatePool("b", func(np *hyperv1.NodePool) { np.Spec.Release.Image = h.hc.Spec.Release.Image })
 	h.eventually("it runs the version of its cluster", func(context.Context) error {
-		return errors.Join(h.runs("b", "1.36.3", awsemulator.ImageAMD64Ubuntu), h.healthy("b", 1), poolConditions(h.pool("b"), map[string]corev1.ConditionStatus{
+		return errors.Join(h.runs("b", on.Versions[0], awsemulator.ImageAMD64Ubuntu), h.healthy("b", 1), poolConditions(h.pool("b"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionTrue,
 			hyperv1.NodePoolUpdatingVersionCondition:      corev1.ConditionFalse,
 		}))
 	})
 	h.updatePool("b", func(np *hyperv1.NodePool) { np.Spec.Release.Image = older })
 	h.eventually("the downgrade is refused, and reported", func(context.Context) error {
-		return errors.Join(h.runs("b", "1.36.3", awsemulator.ImageAMD64Ubuntu), poolConditions(h.pool("b"), map[string]corev1.ConditionStatus{
+		return errors.Join(h.runs("b", on.Versions[0], awsemulator.ImageAMD64Ubuntu), poolConditions(h.pool("b"), map[string]corev1.ConditionStatus{
 			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionFalse,
 		}))
 	})

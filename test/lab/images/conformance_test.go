@@ -47,7 +47,7 @@ promoterE2eRegistry: 10.0.0.1:5000/conformance-1.36.3/promotere2e
 func TestEveryImageOfTheTestsIsBuiltOrNotOfConformance(t *testing.T) {
 	otherTests := []string{
 		"apparmor-loader", "alpine", "distroless-iptables", "ipc-utils", "nfs-provisioner", "node-perf/npb-ep", "node-perf/npb-is",
-		"node-perf/pytorch-wide-deep", "perl", "regression-issue-74839", "resource-consumer", "volume/iscsi", "volume/nfs",
+		"node-perf/pytorch-wide-deep", "perl", "regression-issue-74839", "resource-consumer", "sample-device-plugin", "volume/iscsi", "volume/nfs",
 	}
 	source, err := pinned.Source(t.Context(), ConformanceProgram("e2e.test", Versions[0]))
 	if err != nil {

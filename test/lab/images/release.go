@@ -16,8 +16,8 @@ const region = "us-east-1"
 // machineImages are the machine images of a release: images of the emulator. The image of the newer release, with which most
 // scenarios run, resolves names and names its root device as the images of Ubuntu do.
 var machineImages = map[string]release.BootImage{
-	"1.36.3": {AMI: awsemulator.ImageAMD64Ubuntu, UserDataFormat: hyperv1.UserDataFormatCloudConfig, RootDevice: "/dev/sda1"},
-	"1.35.4": {AMI: awsemulator.ImageAMD64Older, UserDataFormat: hyperv1.UserDataFormatCloudConfig},
+	"1.37.2": {AMI: awsemulator.ImageAMD64Ubuntu, UserDataFormat: hyperv1.UserDataFormatCloudConfig, RootDevice: "/dev/sda1"},
+	"1.36.3": {AMI: awsemulator.ImageAMD64Older, UserDataFormat: hyperv1.UserDataFormatCloudConfig},
 }
 
 // PushReleases pushes the payload of each of these versions, with the images in the set, and returns their names by digest.

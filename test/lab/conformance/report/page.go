@@ -334,7 +334,7 @@ list that did not run is not passed.
 
 ` + "```bash" + `
 make conformance                  # the newest version: about half an hour, after the programs are built
-make conformance VERSION=1.35.4
+make conformance VERSION=1.36.3
 make conformance QUICK=1          # API machinery, apps, auth and network without the serial and the slow ones: about 7 minutes
 ` + "```" + `
 
@@ -365,7 +365,7 @@ run. A spec with a leftover object cannot pass then ("already exists"). All spec
 ` + "```bash" + `
 bin/conformance -highly-available -private
 bin/conformance -shared-router               # users and nodes come through the shared router of the installation
-bin/conformance -version 1.35.4 -during upgrade     # to the newest version
+bin/conformance -version 1.36.3 -during upgrade     # to the newest version
 bin/conformance -highly-available -during rotation  # of all certificates, again and again
 bin/conformance -highly-available -during deaths    # API servers, members of etcd and routers, one after the other
 bin/conformance -highly-available -during machines  # of the management cluster

@@ -95,15 +95,7 @@ func (w *Writer[T]) AddFinalizer(ctx context.Context, finalizer string) error {
 	if controllerutil.ContainsFinalizer(w.obj, finalizer) {
 		return nil
 	}
-	stored, err := w.part.store.writeAlone(ctx, w.change(nil), func(ctx context.Context, base T, _ []*change[T]) (T, error) {
-		changed := base.DeepCopyObject().(T)
-		return changed, patchFinalizers(ctx, w.part.store.client, changed, w.part.store.addFinalizers, "adding", finalizer)
-	})
-	if err != nil {
-		return err
-	}
-	w.takeVersion(stored)
-	return nil
+	return w.writeFinalizers(ctx, w.part.store.addFinalizers, "adding", finalizer)
 }
 
 // RemoveFinalizer removes the finalizer from the object, in the cluster and in memory. Like Write, it goes on with a newer version of the
@@ -114,18 +106,23 @@ func (w *Writer[T]) RemoveFinalizer(ctx context.Context, finalizer string) error
 	if !controllerutil.ContainsFinalizer(w.obj, finalizer) {
 		return nil
 	}
+	err := w.writeFinalizers(ctx, controllerutil.RemoveFinalizer, "removing", finalizer)
+	if apierrors.IsNotFound(err) {
+		controllerutil.RemoveFinalizer(w.obj, finalizer)
+		return nil
+	}
+	return err
+}
+
+func (w *Writer[T]) writeFinalizers(ctx context.Context, edit func(client.Object, string) bool, doing, finalizer string) error {
 	stored, err := w.part.store.writeAlone(ctx, w.change(nil), func(ctx context.Context, base T, _ []*change[T]) (T, error) {
 		changed := base.DeepCopyObject().(T)
-		return changed, patchFinalizers(ctx, w.part.store.client, changed, controllerutil.RemoveFinalizer, "removing", finalizer)
+		return changed, patchFinalizers(ctx, w.part.store.client, changed, edit, doing, finalizer)
 	})
-	switch {
-	case apierrors.IsNotFound(err):
-		controllerutil.RemoveFinalizer(w.obj, finalizer)
-	case err != nil:
+	if err != nil {
 		return err
-	default:
-		w.takeVersion(stored)
 	}
+	w.takeVersion(stored)
 	return nil
 }
 

@@ -24,8 +24,7 @@ type Line struct {
 // oldest and newest are the limits of the range of supported versions. Releases of OpenShift are recognized and not supported:
 // their components have other images, manifests and operators.
 //
-// newest is the version of the newest payload, whose conformance tests the lab runs. The oldest is three minor
-// versions earlier: the newest kubelet, CoreDNS and Cluster API support this range, and upstream maintains no more.
+// newest is the version of the newest payload, which the lab tests. oldest is three minor versions earlier: the newest kubelet, CoreDNS and Cluster API support this range, and upstream maintains no more.
 var oldest, newest = Line{Kubernetes, 1, 34}, Line{Kubernetes, 1, 37}
 
 // LineOf returns the line of the version of a payload.

@@ -3,13 +3,10 @@
 package inventory
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,16 +50,8 @@ func List(ctx context.Context) ([]Row, error) {
 
 // release returns the go.mod of the release.
 func release(ctx context.Context, m pinned.Module) (*modfile.File, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-mod=mod", "-json", m.Path+"@"+m.Version)
-	cmd.Dir, cmd.Env = m.Dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=auto")
-	var failed bytes.Buffer
-	cmd.Stderr = &failed
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, failed.String())
-	}
 	var found struct{ GoMod string }
-	if err := json.Unmarshal(out, &found); err != nil {
+	if err := m.List(ctx, &found, m.Path+"@"+m.Version); err != nil {
 		return nil, err
 	}
 	return read(found.GoMod)

@@ -3,19 +3,16 @@
 package newest
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/mod/semver"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/hosted-control-planes/hypershift/hack/binaries/pinned"
 )
@@ -80,48 +77,30 @@ func (r Releases) JSON() ([]byte, error) {
 // PatchesBehind returns how many patches of its minor version are newer than this version of a module. A proxy may list some of them only,
 // so that their numbers are compared.
 func (r Releases) PatchesBehind(path, version string) (int, error) {
+	own, err := utilversion.ParseSemantic(version)
+	if err != nil {
+		return 0, fmt.Errorf("comparing the version of %s: %w", path, err)
+	}
 	behind := 0
-	for _, release := range r.Modules[path] {
-		if semver.MajorMinor(release) != semver.MajorMinor(version) {
-			continue
-		}
-		newer, err := patch(release)
+	for _, listed := range r.Modules[path] {
+		release, err := utilversion.ParseSemantic(listed)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("reading a release of %s: %w", path, err)
 		}
-		own, err := patch(version)
-		if err != nil {
-			return 0, err
+		if semver.MajorMinor(listed) == semver.MajorMinor(version) {
+			behind = max(behind, int(release.Patch())-int(own.Patch()))
 		}
-		behind = max(behind, newer-own)
 	}
 	return behind, nil
 }
 
-func patch(version string) (int, error) {
-	_, number, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(semver.Canonical(version), semver.Prerelease(version)), semver.MajorMinor(version)), ".")
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return 0, fmt.Errorf("version %s has no patch number", version)
-	}
-	return n, nil
-}
-
 // list returns all versions that the proxy lists, the oldest first; none if it refuses to list them.
 func list(ctx context.Context, m pinned.Module) ([]string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-mod=mod", "-json", "-versions", m.Path)
-	cmd.Dir, cmd.Env = m.Dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=auto")
-	var failed bytes.Buffer
-	cmd.Stderr = &failed
-	out, err := cmd.Output()
-	if err != nil && strings.Contains(failed.String(), "/@v/list: 403") {
+	var found struct{ Versions []string }
+	err := m.List(ctx, &found, "-versions", m.Path)
+	if err != nil && strings.Contains(err.Error(), "/@v/list: 403") {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, failed.String())
-	}
-	var found struct{ Versions []string }
-	err = json.Unmarshal(out, &found)
 	return found.Versions, err
 }
 

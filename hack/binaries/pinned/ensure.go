@@ -1,10 +1,13 @@
 package pinned
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -108,6 +111,19 @@ func Modules() ([]Module, error) {
 		all[i].Seconds += b.seconds
 	}
 	return all, nil
+}
+
+// List reads what go list -m -json prints for these arguments, with the pins of the module, into the value.
+func (m Module) List(ctx context.Context, into any, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-m", "-mod=mod", "-json"}, args...)...)
+	cmd.Dir, cmd.Env = m.Dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=auto")
+	var failed bytes.Buffer
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, failed.String())
+	}
+	return json.Unmarshal(out, into)
 }
 
 // Durations is the file with the seconds that builds took when they ran last on this machine.

@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -137,7 +138,7 @@ func TestExternalDNSOfTheChartIsThatOfTheLab(t *testing.T) {
 	}
 }
 
-// unlisted are programs of modules whose releases the proxy does not list.
+// unlisted are programs of modules without a list of releases at the proxy.
 var unlisted = []string{"proxy-agent", "proxy-server"}
 
 // A release contains the fixes of its projects: no program is more than one patch behind the releases of the last refresh.
@@ -150,10 +151,7 @@ func TestProgramsAreAtMostOnePatchBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs := []string{"external-dns"} // of the chart
-	for _, program := range nodePrograms {
-		programs = append(programs, program)
-	}
+	programs := slices.AppendSeq([]string{"external-dns"}, maps.Values(nodePrograms)) // of the chart, and of nodes
 	for _, kubernetes := range Kubernetes {
 		for _, c := range Components {
 			if c.Program != "" {

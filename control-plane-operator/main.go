@@ -14,6 +14,7 @@
 //	nodejoin             why machines do not become nodes
 //	publicnames          whether the public names resolve
 //	awsprivatelink       AWSEndpointServices and their VPC endpoints in the customer's account
+//	ingressrecords       DNS records of applications in the customer's hosted zones
 //	workersecuritygroup  security group of the workers in the customer's account
 //	awsidentity          health of the AWS roles
 //	kmshealth            health of the KMS key

@@ -166,6 +166,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.ImageContentSourceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("IngressOperatorSpec"):
 		return &hypershiftv1beta1.IngressOperatorSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("IngressRecordsRecord"):
+		return &hypershiftv1beta1.IngressRecordsRecordApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("IngressStatus"):
+		return &hypershiftv1beta1.IngressStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("InPlaceUpgrade"):
 		return &hypershiftv1beta1.InPlaceUpgradeApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("KarpenterAWSConfig"):

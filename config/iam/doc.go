@@ -7,6 +7,7 @@
 //	node-pool-management.json      for rolesRef.nodePoolManagementARN, in the customer's account
 //	cloud-controller.json          for rolesRef.kubeCloudControllerARN, in the customer's account
 //	storage.json                   for rolesRef.storageARN, in the customer's account
+//	ingress.json                   for rolesRef.ingressARN, in the customer's account
 //	karpenter.json                 for autoNode.provisionerConfig.karpenter.aws.roleARN, in the customer's account
 //	kms-provider.json              for secretEncryption.kms.aws.auth.awsKms, in the customer's account
 //	shared-vpc-roles.json          for rolesRef.controlPlaneOperatorARN as well, if the VPC is shared
@@ -20,6 +21,8 @@
 //
 // cloud-controller.json is for the cloud-controller-manager of AWS: instances of nodes,
 // and load balancers of Services with their security groups.
+//
+// ingress.json is for the records of applications, in zones with records of others: it allows changes of CNAMEs alone.
 //
 // storage.json is for the EBS CSI driver. It may attach volumes that others created if these have the tag of the cluster with
 // the value "shared". No test runs the driver.

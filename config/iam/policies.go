@@ -21,6 +21,7 @@ const (
 	NodePoolManagement    = "node-pool-management.json"
 	CloudController       = "cloud-controller.json"
 	Storage               = "storage.json"
+	Ingress               = "ingress.json"
 	Karpenter             = "karpenter.json"
 	KMSProvider           = "kms-provider.json"
 	EtcdBackup            = "etcd-backup.json"

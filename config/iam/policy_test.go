@@ -27,6 +27,8 @@ func TestPolicies(t *testing.T) {
 		// The user names the zone of a shared VPC, so no call looks for it.
 		SharedVPCIngress: without("route53:ListHostedZonesByVPC", called(SharedVPCIngress)),
 		SharedVPCRoles:   {"sts:AssumeRole"},
+		// The user names the zones.
+		Ingress: {"route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets"},
 		// The plugin describes the key, too.
 		KMSProvider: called(KMSProvider, "kms:DescribeKey"),
 	} {
@@ -183,7 +185,7 @@ func TestConditionsNameTheTagsThatOurCodeSets(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	all := map[string]string{"INFRA_ID": "demo-abcde", "VPC": "vpc-1", "LOCAL_ZONE_ID": "Z1", "OIDC_BUCKET": "docs", "KMS_KEY": "arn:aws:kms:us-east-1:1:key/1",
-		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b", "PUBLIC_ZONE_ID": "Z2", "BACKUP_BUCKET": "backups"}
+		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b", "PUBLIC_ZONE_ID": "Z2", "PRIVATE_ZONE_ID": "Z3", "BACKUP_BUCKET": "backups"}
 	for _, file := range files {
 		policy, err := Fill(file, all)
 		if err != nil || strings.Contains(policy, "${") {

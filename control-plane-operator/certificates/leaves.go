@@ -1,6 +1,8 @@
 package certificates
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -43,11 +45,17 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 	if facts.MetricsServer {
 		all = append(all, leaf{names.MetricsServerCertificate, names.RootCA, pki.Request{User: names.MetricsServer, Usage: pki.Server, Hosts: inService(names.MetricsServer, metav1.NamespaceSystem)}})
 	}
+	if facts.Ingress {
+		all = append(all, leaf{names.IngressCertificate, names.RootCA, pki.Request{User: "ingress", Usage: pki.Server, Hosts: []string{"*." + cmp.Or(hcp.IngressDomain(), noDomain)}}})
+	}
 	if facts.PodIdentityWebhook {
 		all = append(all, leaf{names.PodIdentityWebhookCertificate, names.RootCA, pki.Request{User: names.PodIdentityWebhook, Usage: pki.Server, Hosts: inService(names.PodIdentityWebhook, ns)}})
 	}
 	return all
 }
+
+// noDomain is in the certificate of the ingress controller of a cluster without a domain: a certificate has at least one name.
+const noDomain = "ingress.invalid"
 
 // publicHosts returns the names of the API server for users, nodes and pods of the hosted cluster. The names for users
 // appear one after the other.

@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/metricsserver"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/podidentitywebhook"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/router"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/traefik"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 )
@@ -42,6 +43,7 @@ var HostedCluster = []component.Component[*target.HostedCluster]{
 	kubeproxy.Component,
 	konnectivityagent.Component,
 	metricsserver.Component,
+	traefik.Component,
 	ebscsinode.Component,
 }
 

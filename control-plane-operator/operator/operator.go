@@ -38,6 +38,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedclusterresources"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/ingressrecords"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/kmshealth"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/nodejoin"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/publicnames"
@@ -140,7 +141,7 @@ func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addEtcdVolumes(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation(), o.addSigningKeys())
+	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addEtcdVolumes(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addIngressRecords(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation(), o.addSigningKeys())
 }
 
 // addMetrics adds the metrics that a scrape derives from the cache.
@@ -293,6 +294,13 @@ func (o *Operator) addWorkerSecurityGroup() error {
 	return workersecuritygroup.Setup(o, workersecuritygroup.Options{
 		Client: o.GetClient(), Status: o.status, Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
 		Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
+	})
+}
+
+// addIngressRecords adds the controller of the DNS records of applications.
+func (o *Operator) addIngressRecords() error {
+	return ingressrecords.Setup(o, ingressrecords.Options{
+		Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
 	})
 }
 

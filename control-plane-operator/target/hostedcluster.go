@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,8 @@ type HostedCluster struct {
 	// MetricsServerCertificate is the content of the Secret with the serving certificate of metrics-server, or nil without
 	// such a Secret. It exists once the cluster expects nodes and its release contains metrics-server.
 	MetricsServerCertificate Fact[map[string][]byte]
+	// IngressCertificate is the same for the ingress controller.
+	IngressCertificate Fact[map[string][]byte]
 	// KubeletAuthorities are the authorities that sign the serving certificates of kubelets.
 	KubeletAuthorities Fact[[]byte]
 }
@@ -58,7 +61,7 @@ func (*HostedCluster) Kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{},
 		&policyv1.PodDisruptionBudgetList{}, &appsv1.DeploymentList{}, &appsv1.DaemonSetList{}, apiServices(),
-		&storagev1.CSIDriverList{}, &storagev1.StorageClassList{},
+		&storagev1.CSIDriverList{}, &storagev1.StorageClassList{}, &networkingv1.IngressClassList{},
 	}
 }
 
@@ -86,7 +89,7 @@ func (*HostedCluster) Prepare(_ component.Traits, obj client.Object) (wanted boo
 
 func isClusterScoped(obj client.Object) bool {
 	switch obj.(type) {
-	case *storagev1.CSIDriver, *storagev1.StorageClass, *unstructured.Unstructured: // the last one is an APIService
+	case *storagev1.CSIDriver, *storagev1.StorageClass, *networkingv1.IngressClass, *unstructured.Unstructured: // the last one is an APIService
 		return true
 	}
 	return false

@@ -1,6 +1,7 @@
 // Command externalcrds writes the CRDs of other projects that the operators need, from the modules that go.mod pins, to
 // config/crd/external, and the CRDs of Karpenter, which hosted clusters need, from the module that hack/binaries/karpenter pins, to
-// config/karpenter:
+// config/karpenter, and those of the Gateway API, which hosted clusters with an ingress controller need, from the module that
+// hack/binaries/traefik pins, to config/gatewayapi:
 //
 //	go run ./hack/externalcrds
 //
@@ -8,6 +9,7 @@
 //	Cluster API       the CRDs that its manager watches with the configured feature gates
 //	its AWS provider  likewise; its CRDs have labels with their contract, by which Cluster API finds their version
 //	Karpenter         unchanged, with the settings for AWS
+//	Gateway API       unchanged, the kinds of the standard channel that Traefik serves
 //
 // Each CRD contains only its storage version: no conversion webhooks run, and a conversion without one would lose fields
 // silently.
@@ -71,8 +73,27 @@ var sources = []source{
 	},
 }
 
-// inside are the CRDs of hosted clusters.
-var inside = []source{
+// gateways are the CRDs of hosted clusters with an ingress controller.
+var gateways = []source{
+	{
+		module: "sigs.k8s.io/gateway-api",
+		dir:    "config/crd/standard",
+		files: []string{
+			"gateway.networking.k8s.io_backendtlspolicies.yaml",
+			"gateway.networking.k8s.io_gatewayclasses.yaml",
+			"gateway.networking.k8s.io_gateways.yaml",
+			"gateway.networking.k8s.io_grpcroutes.yaml",
+			"gateway.networking.k8s.io_httproutes.yaml",
+			"gateway.networking.k8s.io_referencegrants.yaml",
+			"gateway.networking.k8s.io_tlsroutes.yaml",
+		},
+		asIs:   true,
+		pinned: filepath.Join("hack", "binaries", "traefik"),
+	},
+}
+
+// onDemand are the CRDs of hosted clusters with nodes on demand.
+var onDemand = []source{
 	{
 		module: "github.com/aws/karpenter-provider-aws",
 		dir:    "pkg/apis/crds",
@@ -90,7 +111,8 @@ var inside = []source{
 // directories are where the CRDs are written.
 var directories = map[string][]source{
 	filepath.Join("config", "crd", "external"): sources,
-	filepath.Join("config", "karpenter"):       inside,
+	filepath.Join("config", "karpenter"):       onDemand,
+	filepath.Join("config", "gatewayapi"):      gateways,
 }
 
 func main() {

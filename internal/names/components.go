@@ -25,6 +25,9 @@ const (
 // MetricsServer is the component, its image and its Service in the hosted cluster.
 const MetricsServer = "metrics-server"
 
+// Traefik is the ingress controller, its image and its Service in the hosted cluster.
+const Traefik = "traefik"
+
 // Images of a release payload that no component is named after.
 const (
 	KonnectivityServerImage = "konnectivity-server"

@@ -78,6 +78,8 @@ const (
 	CAPIProviderSubject = "hypershift:cluster-api-provider-aws"
 	// StorageSubject is for rolesRef.storageARN.
 	StorageSubject = "hypershift:ebs-csi-driver"
+	// IngressSubject is for rolesRef.ingressARN.
+	IngressSubject = "hypershift:ingress"
 	// KarpenterSubject is for autoNode.provisionerConfig.karpenter.aws.roleARN.
 	KarpenterSubject = "hypershift:karpenter"
 	// EtcdBackupSubject is for the role that stores backups of etcd.
@@ -99,6 +101,7 @@ var serviceAccountSubjects = map[string]string{
 	CloudControllerSubject:      "system:serviceaccount:kube-system:kube-controller-manager",
 	CAPIProviderSubject:         "system:serviceaccount:kube-system:capa-controller-manager",
 	KarpenterSubject:            "system:serviceaccount:kube-system:karpenter",
+	IngressSubject:              "system:serviceaccount:openshift-ingress-operator:ingress-operator",
 }
 
 // maxNamespace is the maximum length of the name of a Namespace.

@@ -38,6 +38,8 @@ const (
 	KubeletClientCertificate     = "kas-kubelet-client-tls"
 	ControllerManagerCertificate = "kcm-server-tls"
 	SchedulerCertificate         = "scheduler-server-tls"
+	// IngressCertificate is for the names of applications in the hosted cluster.
+	IngressCertificate = "ingress-tls"
 	// MetricsServerCertificate is for metrics-server, in the hosted cluster.
 	MetricsServerCertificate = "metrics-server-tls"
 	// PodIdentityWebhookCertificate is for the webhook in the namespace of the control plane.

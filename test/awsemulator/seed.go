@@ -217,6 +217,7 @@ type Customer struct {
 	NodePoolRole                string // ARN of the role with which machines are made
 	CloudControllerRole         string // ARN of the role of the cloud-controller-manager
 	KarpenterRole               string // ARN of the role with which nodes on demand are made
+	IngressRole                 string // ARN of the role that writes the records of applications
 	InstanceProfile             string // name of the workers' profile
 }
 
@@ -296,6 +297,10 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 		}
 		trust = TrustWebIdentity(c.OIDCProvider, names.KarpenterSubject)
 		if c.KarpenterRole, err = e.Role(ctx, c.Account, c.InfraID+"-karpenter", trust); err != nil {
+			return err
+		}
+		trust = TrustWebIdentity(c.OIDCProvider, names.IngressSubject)
+		if c.IngressRole, err = e.Role(ctx, c.Account, c.InfraID+"-openshift-ingress", trust); err != nil {
 			return err
 		}
 		c.InstanceProfile = names.InstanceProfile(c.InfraID)

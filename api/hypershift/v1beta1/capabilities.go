@@ -1,5 +1,7 @@
 package v1beta1
 
+import "slices"
+
 // OptionalCapability is an optional part of a release.
 //
 // +kubebuilder:validation:Enum=ImageRegistry;openshift-samples;Insights;baremetal;Console;NodeTuning;Ingress
@@ -18,7 +20,8 @@ const (
 	ConsoleCapability OptionalCapability = "Console"
 	// NodeTuningCapability tunes the kernels of the nodes.
 	NodeTuningCapability OptionalCapability = "NodeTuning"
-	// IngressCapability is the router for applications.
+	// IngressCapability is the ingress controller for applications, with its load balancer and its names. Of the parts here, releases of
+	// Kubernetes have only this one. It is off by default.
 	IngressCapability OptionalCapability = "Ingress"
 )
 
@@ -42,4 +45,9 @@ type Capabilities struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=25
 	Disabled []OptionalCapability `json:"disabled,omitempty"`
+}
+
+// Enables reports whether the user has turned a part on.
+func (in *Capabilities) Enables(part OptionalCapability) bool {
+	return in != nil && slices.Contains(in.Enabled, part)
 }

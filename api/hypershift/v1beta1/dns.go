@@ -18,7 +18,8 @@ type DNSSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	BaseDomainPrefix *string `json:"baseDomainPrefix,omitempty"`
 
-	// publicZoneID is the id of the hosted zone for public names. It cannot be changed once it is set.
+	// publicZoneID is the id of the hosted zone for the public names of applications, if capabilities enables Ingress. It cannot be changed
+	// once it is set.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -26,8 +27,8 @@ type DNSSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(/hostedzone/)?Z[A-Z0-9]+$')",message="must be the id of a Route53 hosted zone, such as Z0123456789ABCDEFGHIJ"
 	PublicZoneID string `json:"publicZoneID,omitempty"`
 
-	// privateZoneID is the id of the hosted zone for names that only the cluster's own network resolves. It cannot be
-	// changed once it is set.
+	// privateZoneID is the id of the hosted zone for the names of applications that only the cluster's own network resolves, if
+	// capabilities enables Ingress. It cannot be changed once it is set.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1

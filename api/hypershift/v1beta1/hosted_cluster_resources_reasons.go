@@ -53,6 +53,32 @@ const (
 	PodNetworkUnmanagedReason = "PodNetworkUnmanaged"
 )
 
+// Reasons of IngressAvailable.
+const (
+	// NoIngressInReleaseReason: the release has no image of an ingress controller. Use a release with the image traefik, or remove Ingress
+	// from capabilities.
+	NoIngressInReleaseReason = "NoIngressInRelease"
+	// IngressNotRunningReason: no pod of the ingress controller is ready. If this persists, see the pods of Deployment traefik in
+	// kube-system of the hosted cluster.
+	IngressNotRunningReason = "IngressNotRunning"
+	// WaitingForLoadBalancerReason: the cloud controller manager has not created the load balancer yet. If this persists, see the events of
+	// Service traefik in kube-system of the hosted cluster.
+	WaitingForLoadBalancerReason = "WaitingForLoadBalancer"
+)
+
+// Reasons of IngressRecordsAvailable.
+const (
+	// NoIngressDomainReason: the cluster has no domain for its applications. Set dns.baseDomain, or configuration.ingress.domain.
+	NoIngressDomainReason = "NoIngressDomain"
+	// NoIngressZoneReason: the cluster has no hosted zone for the records, or no role to write them with. Set the field in the message, or
+	// dnsManagementPolicy Unmanaged and write the record in the message.
+	NoIngressZoneReason = "NoIngressZone"
+	// IngressRecordsUnmanagedReason: the user writes the records, or the ingress controller has no load balancer.
+	IngressRecordsUnmanagedReason = "IngressRecordsUnmanaged"
+	// IngressZoneMissingReason: a hosted zone in dns does not exist in the account of the role.
+	IngressZoneMissingReason = "IngressZoneMissing"
+)
+
 // Reasons of KubeletServingCertificatesSigned.
 const (
 	// NodesSelfSignedReason: the nodes in the message use self-signed serving certificates. A new machine has its certificate

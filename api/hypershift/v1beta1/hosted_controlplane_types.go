@@ -215,6 +215,12 @@ type HostedControlPlaneStatus struct {
 	// AutoNode counts the nodes that were created on demand.
 	// +optional
 	AutoNode *AutoNodeStatus `json:"autoNode,omitempty"`
+	// Ingress is the observed state of the ingress controller, if the cluster has one.
+	// +optional
+	Ingress *IngressStatus `json:"ingress,omitempty"`
+	// IngressRecords is the data that deletion of the DNS records of applications needs. It is recorded before a record is created.
+	// +optional
+	IngressRecords *IngressRecordsRecord `json:"ingressRecords,omitempty"`
 	// EtcdRestore is the UID of the EtcdRestore whose backup etcd begins with, or has begun with.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
@@ -322,6 +328,55 @@ type WorkerSecurityGroupRecord struct {
 	// +kubebuilder:validation:items:MaxLength=128
 	// +listType=set
 	TagKeys []string `json:"tagKeys,omitempty"`
+}
+
+// IngressStatus is the observed state of the ingress controller.
+type IngressStatus struct {
+	// loadBalancer is the host name of its load balancer.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	LoadBalancer string `json:"loadBalancer,omitempty"`
+}
+
+// IngressRecordsRecord records where DNS records of applications may exist, and the AWS identity to manage them with.
+type IngressRecordsRecord struct {
+	// region is the region of the cluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Region string `json:"region,omitempty"`
+	// issuerURL is the issuer of the tokens with which the operator authenticates to AWS.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	IssuerURL string `json:"issuerURL,omitempty"`
+	// roleARN is the role that the operator assumes with those tokens.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	RoleARN string `json:"roleARN,omitempty"`
+	// names are the names of the records: one, and others while the domain is being changed.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MaxLength=255
+	Names []string `json:"names,omitempty"`
+	// zoneIDs are the hosted zones of the records.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:MaxLength=265
+	ZoneIDs []string `json:"zoneIDs,omitempty"`
+	// targets are the host names to which the records may lead: the load balancer, and others while it is being replaced. A record that
+	// leads elsewhere belongs to somebody else.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MaxLength=253
+	Targets []string `json:"targets,omitempty"`
 }
 
 // APIEndpoint is a host and a port.

@@ -126,6 +126,12 @@ const (
 	// hypershift.openshift.io/pod-network. Absent for networkType Other and Calico. If False, the cluster's pods have no network
 	// from Hypershift: follow the reason.
 	PodNetworkInstalled = "PodNetworkInstalled"
+	// IngressAvailable is True when the ingress controller runs and its load balancer exists. Absent unless capabilities enables Ingress.
+	// If False, applications cannot be reached by their names: follow the reason.
+	IngressAvailable = "IngressAvailable"
+	// IngressRecordsAvailable is True when the names of applications lead to the load balancer of the ingress controller. Absent unless
+	// capabilities enables Ingress. If False, follow the reason.
+	IngressRecordsAvailable = "IngressRecordsAvailable"
 	// ControlPlaneConnectionAvailable is True when nodes reach the API server: at least one kubelet reports to it. Unknown without
 	// nodes. If False, check DNS and the firewall in the nodes' network, and for a private cluster AWSEndpointAvailable.
 	ControlPlaneConnectionAvailable = "ControlPlaneConnectionAvailable"

@@ -44,7 +44,6 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.networking.apiServer) || !has(oldSelf.networking.apiServer.port) || (has(self.networking.apiServer) && has(self.networking.apiServer.port) && self.networking.apiServer.port == oldSelf.networking.apiServer.port)",message="networking.apiServer.port, once set, can be neither changed nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.secretEncryption) || has(self.secretEncryption)",message="secretEncryption, once set, cannot be removed: the Secrets in etcd could not be read without it"
 // +kubebuilder:validation:XValidation:rule="(has(self.fips) && self.fips) == (has(oldSelf.fips) && oldSelf.fips)",message="fips cannot be changed"
-// +kubebuilder:validation:XValidation:rule="self.capabilities == oldSelf.capabilities",message="capabilities cannot be changed"
 // +kubebuilder:validation:XValidation:rule="!has(self.serviceAccountSigningKey) || self.issuerURL != 'https://kubernetes.default.svc'",message="serviceAccountSigningKey needs issuerURL: whoever brings the key publishes its documents there"
 // +kubebuilder:validation:XValidation:rule="!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork || self.networking.networkType == 'Other'",message="disableMultiNetwork is possible only when networking.networkType is Other"
 // +kubebuilder:validation:XValidation:rule="!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig) || self.networking.networkType == 'OVNKubernetes'",message="ovnKubernetesConfig is possible only when networking.networkType is OVNKubernetes"
@@ -271,7 +270,7 @@ type HostedClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.startsWith('app.kubernetes.io/') || !k.matches('^(app|pod-template-hash|controller-revision-hash)$|^([^/]*[.])?(hypershift[.]openshift[.]io|network[.]openshift[.]io|cluster[.]x-k8s[.]io|kubernetes[.]io|k8s[.]io)/'))",message="labels has a reserved key: use keys of your own domain, such as example.com/name"
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 
-	// capabilities turns optional parts of the release on and off. It cannot be changed.
+	// capabilities turns optional parts of the release on and off.
 	//
 	// +optional
 	// +kubebuilder:default={}

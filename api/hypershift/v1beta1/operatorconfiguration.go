@@ -14,7 +14,7 @@ type OperatorConfiguration struct {
 	// +optional
 	ClusterNetworkOperator *ClusterNetworkOperatorSpec `json:"clusterNetworkOperator,omitempty"`
 
-	// ingressOperator configures the operator of the routes of applications.
+	// ingressOperator configures the ingress controller, if capabilities enables Ingress.
 	//
 	// +optional
 	IngressOperator *IngressOperatorSpec `json:"ingressOperator,omitempty"`
@@ -136,10 +136,10 @@ type OVNIPv6Config struct {
 // +kubebuilder:validation:XValidation:rule="!isCIDR(self) || cidr(self).prefixLength() <= 125",message="must have a prefix of at most 125"
 type OVNIPv6Subnet string
 
-// IngressOperatorSpec configures the ingress operator.
+// IngressOperatorSpec configures the ingress controller.
 type IngressOperatorSpec struct {
-	// endpointPublishingStrategy defines how the default ingress controller is published. The default depends on the
-	// platform. A change changes the address of the applications.
+	// endpointPublishingStrategy defines how the ingress controller is published. The default is LoadBalancerService, with a network load
+	// balancer that is internal for a private cluster. A change changes the address of the applications.
 	//
 	// +optional
 	EndpointPublishingStrategy *operatorv1.EndpointPublishingStrategy `json:"endpointPublishingStrategy,omitempty"`

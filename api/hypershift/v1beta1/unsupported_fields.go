@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	configv1 "github.com/openshift/api/config/v1"
+	operatorv1 "github.com/openshift/api/operator/v1"
 )
 
 // unsupportedFields lists the fields of spec that are accepted but have no effect yet, so that manifests stay valid
@@ -20,14 +21,14 @@ var unsupportedFields = []struct {
 		return s.Platform.AWS != nil && s.Platform.AWS.TerminationHandlerQueueURL != "" && s.AutoNode.Karpenter() == nil
 	}},
 	{"platform.aws.multiArch", "remove it: node pools may have every architecture of the release", onAWS(func(aws *AWSPlatformSpec) bool { return aws.MultiArch })},
-	{"platform.aws.rolesRef.ingressARN", "remove it, and install an ingress controller with a role of its own", onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.IngressARN != "" })},
+	{"platform.aws.rolesRef.ingressARN", enableIngress, unlessIngress(onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.IngressARN != "" }))},
 	{"platform.aws.rolesRef.imageRegistryARN", "remove it: releases of Kubernetes have no image registry", onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.ImageRegistryARN != "" })},
 	{"platform.aws.rolesRef.networkARN", "remove it: releases of Kubernetes have no controller that assigns addresses of AWS to nodes", onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.NetworkARN != "" })},
 	{"platform.aws.cloudProviderConfig.subnet.filters", "name the subnet in id", onAWS(func(aws *AWSPlatformSpec) bool {
 		return aws.CloudProviderConfig != nil && aws.CloudProviderConfig.Subnet != nil && len(aws.CloudProviderConfig.Subnet.Filters) > 0
 	})},
-	{"dns.publicZoneID", "remove it: external-dns of the management cluster writes public names", func(s *HostedClusterSpec) bool { return s.DNS.PublicZoneID != "" }},
-	{"dns.privateZoneID", "remove it: the control plane has its own private zone, and sharedVPC.localZoneID names an existing one", func(s *HostedClusterSpec) bool { return s.DNS.PrivateZoneID != "" }},
+	{"dns.publicZoneID", enableIngress, unlessIngress(func(s *HostedClusterSpec) bool { return s.DNS.PublicZoneID != "" })},
+	{"dns.privateZoneID", enableIngress, unlessIngress(func(s *HostedClusterSpec) bool { return s.DNS.PrivateZoneID != "" })},
 	{"networking.networkType OpenShiftSDN", "use OVNKubernetes for the pod network of the release, or Other", func(s *HostedClusterSpec) bool { return s.Networking.NetworkType == OpenShiftSDN }},
 	{"networking.clusterNetwork.hostPrefix", "set allocateNodeCIDRs, or configure the network plugin", func(s *HostedClusterSpec) bool {
 		return !s.Networking.AllocatesNodeRanges() && slices.ContainsFunc(s.Networking.ClusterNetwork, func(e ClusterNetworkEntry) bool { return e.HostPrefix != 0 })
@@ -52,7 +53,10 @@ var unsupportedFields = []struct {
 		return c.Authentication != nil && slices.ContainsFunc(c.Authentication.OIDCProviders, func(p configv1.OIDCProvider) bool { return len(p.OIDCClients) > 0 })
 	})},
 	{"configuration.image", "use imageContentSources, or a policy of the hosted cluster", configures(func(c *ClusterConfiguration) bool { return c.Image != nil })},
-	{"configuration.ingress", "install an ingress controller", configures(func(c *ClusterConfiguration) bool { return c.Ingress != nil })},
+	{"configuration.ingress", enableIngress, unlessIngress(configures(func(c *ClusterConfiguration) bool { return c.Ingress != nil }))},
+	{"configuration.ingress", "use domain; other settings are those of OpenShift's ingress operator", ifIngress(configures(func(c *ClusterConfiguration) bool {
+		return c.Ingress != nil && !reflect.DeepEqual(*c.Ingress, configv1.IngressSpec{Domain: c.Ingress.Domain})
+	}))},
 	{"configuration.network", "use networking; only serviceNodePortRange has an effect here", configures(func(c *ClusterConfiguration) bool {
 		return c.Network != nil && !reflect.DeepEqual(*c.Network, configv1.NetworkSpec{ServiceNodePortRange: c.Network.ServiceNodePortRange})
 	})},
@@ -62,15 +66,46 @@ var unsupportedFields = []struct {
 	{"configuration.scheduler.policy", "use profile", configures(func(c *ClusterConfiguration) bool { return c.Scheduler != nil && c.Scheduler.Policy.Name != "" })},
 	{"configuration.scheduler.defaultNodeSelector", "use node selectors or taints", configures(func(c *ClusterConfiguration) bool { return c.Scheduler != nil && c.Scheduler.DefaultNodeSelector != "" })},
 	{"configuration.scheduler.mastersSchedulable", "remove it: the control plane has no nodes", configures(func(c *ClusterConfiguration) bool { return c.Scheduler != nil && c.Scheduler.MastersSchedulable })},
-	{"operatorConfiguration", "remove it: releases of Kubernetes have none of these operators", func(s *HostedClusterSpec) bool {
-		return s.OperatorConfiguration != nil && *s.OperatorConfiguration != OperatorConfiguration{}
+	{"operatorConfiguration.clusterVersionOperator", "remove it: releases of Kubernetes do not have this operator", func(s *HostedClusterSpec) bool {
+		return s.OperatorConfiguration != nil && s.OperatorConfiguration.ClusterVersionOperator != nil
 	}},
+	{"operatorConfiguration.clusterNetworkOperator", "remove it: releases of Kubernetes do not have this operator", func(s *HostedClusterSpec) bool {
+		return s.OperatorConfiguration != nil && s.OperatorConfiguration.ClusterNetworkOperator != nil
+	}},
+	{"operatorConfiguration.ingressOperator", enableIngress, unlessIngress(func(s *HostedClusterSpec) bool {
+		return s.OperatorConfiguration != nil && s.OperatorConfiguration.IngressOperator != nil
+	})},
+	{"operatorConfiguration.ingressOperator.endpointPublishingStrategy HostNetwork", "use NodePortService, as which it is published", ifIngress(func(s *HostedClusterSpec) bool {
+		strategy := s.OperatorConfiguration.endpointPublishingStrategy()
+		return strategy != nil && strategy.Type == operatorv1.HostNetworkStrategyType
+	})},
+	{"operatorConfiguration.ingressOperator.endpointPublishingStrategy.loadBalancer.providerParameters", "use the type NLB of provider AWS", ifIngress(func(s *HostedClusterSpec) bool {
+		strategy := s.OperatorConfiguration.endpointPublishingStrategy()
+		return strategy != nil && strategy.LoadBalancer != nil && strategy.LoadBalancer.ProviderParameters != nil && !isNLB(*strategy.LoadBalancer.ProviderParameters)
+	})},
 	{"fips", "create the cluster again without it", func(s *HostedClusterSpec) bool { return s.FIPS }},
 	{"olmCatalogPlacement", "releases of Kubernetes have no catalogs", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},
-	{"capabilities", "releases of Kubernetes have no optional parts", func(s *HostedClusterSpec) bool {
-		return s.Capabilities != nil && len(s.Capabilities.Enabled)+len(s.Capabilities.Disabled) > 0
+	{"capabilities", "remove them: of the optional parts, releases of Kubernetes have only Ingress", func(s *HostedClusterSpec) bool {
+		isOther := func(part OptionalCapability) bool { return part != IngressCapability }
+		return s.Capabilities != nil && (slices.ContainsFunc(s.Capabilities.Enabled, isOther) || slices.ContainsFunc(s.Capabilities.Disabled, isOther) && !slices.Contains(s.Capabilities.Disabled, IngressCapability))
 	}},
 	{"monitoring", "select metrics in the scrape configuration of the management cluster", func(s *HostedClusterSpec) bool { return s.Monitoring != nil && *s.Monitoring != MonitoringSpec{} }},
+}
+
+// enableIngress is what to do with a field of the ingress controller in a cluster without it.
+const enableIngress = "add Ingress to capabilities.enabled"
+
+func ifIngress(set func(*HostedClusterSpec) bool) func(*HostedClusterSpec) bool {
+	return func(s *HostedClusterSpec) bool { return s.Capabilities.Enables(IngressCapability) && set(s) }
+}
+
+func unlessIngress(set func(*HostedClusterSpec) bool) func(*HostedClusterSpec) bool {
+	return func(s *HostedClusterSpec) bool { return !s.Capabilities.Enables(IngressCapability) && set(s) }
+}
+
+// isNLB reports whether the parameters are those of a network load balancer of AWS.
+func isNLB(p operatorv1.ProviderLoadBalancerParameters) bool {
+	return p.Type == operatorv1.AWSLoadBalancerProvider && p.AWS != nil && p.AWS.Type == operatorv1.AWSNetworkLoadBalancer
 }
 
 func configures(set func(*ClusterConfiguration) bool) func(*HostedClusterSpec) bool {

@@ -87,8 +87,26 @@ func TestNotActedOn(t *testing.T) {
 		"configuration": {
 			spec: `{"configuration": {"proxy": {}, "scheduler": {}, "apiServer": {}, "authentication": {}, "featureGate": {},
 				"image": {}, "ingress": {}, "oauth": {}, "operatorhub": {}}, "operatorConfiguration": {"ingressOperator": {}}}`,
-			want: []string{"configuration.image", "configuration.ingress", "configuration.oauth", "configuration.operatorhub", "operatorConfiguration"},
+			want: []string{"configuration.image", "configuration.ingress", "configuration.oauth", "configuration.operatorhub", "operatorConfiguration.ingressOperator"},
 		},
+		"operators that only OpenShift has": {
+			spec: `{"operatorConfiguration": {"clusterVersionOperator": {}, "clusterNetworkOperator": {}}}`,
+			want: []string{"operatorConfiguration.clusterVersionOperator", "operatorConfiguration.clusterNetworkOperator"},
+		},
+		"a cluster with an ingress controller has its fields": {
+			spec: `{"capabilities": {"enabled": ["Ingress"]}, "dns": {"baseDomain": "example.com", "publicZoneID": "Z1", "privateZoneID": "Z2"},
+				"platform": {"type": "AWS", "aws": {"rolesRef": {"ingressARN": "a"}}}, "configuration": {"ingress": {"domain": "shop.example.com"}},
+				"operatorConfiguration": {"ingressOperator": {"endpointPublishingStrategy": {"type": "LoadBalancerService", "loadBalancer": {"scope": "Internal",
+					"providerParameters": {"type": "AWS", "aws": {"type": "NLB"}}}}}}}`,
+		},
+		"settings of the ingress controller that only OpenShift has": {
+			spec: `{"capabilities": {"enabled": ["Ingress"]}, "configuration": {"ingress": {"domain": "shop.example.com", "appsDomain": "other.example.com"}},
+				"operatorConfiguration": {"ingressOperator": {"endpointPublishingStrategy": {"type": "HostNetwork", "loadBalancer": {"scope": "Internal",
+					"providerParameters": {"type": "AWS", "aws": {"type": "Classic"}}}}}}}`,
+			want: []string{"configuration.ingress", "operatorConfiguration.ingressOperator.endpointPublishingStrategy HostNetwork",
+				"operatorConfiguration.ingressOperator.endpointPublishingStrategy.loadBalancer.providerParameters"},
+		},
+		"a part that the cluster does not have": {spec: `{"capabilities": {"disabled": ["Ingress", "Console"]}}`},
 		"the range of node ports is supported": {
 			spec: `{"configuration": {"network": {"serviceNodePortRange": "30000-31000"}}}`,
 		},

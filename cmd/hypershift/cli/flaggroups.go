@@ -15,7 +15,7 @@ var flagGroups = []struct{ title, flags string }{
 		cluster-name replicas zone`},
 	{"Control plane", `control-plane-availability-policy infra-availability-policy etcd-storage-class etcd-storage-size etcd-encryption-key-file kms-key-arn backup-bucket
 		external-dns-domain kas-dns-name fips annotations labels node-selector pods-labels toleration pausedUntil additional-trust-bundle
-		image-content-sources network-type cluster-cidr service-cidr`},
+		image-content-sources network-type cluster-cidr service-cidr enable-cluster-capabilities`},
 	{"Nodes", `arch instance-type subnet-id securitygroup-id instance-profile auto-node auto-repair node-drain-timeout node-volume-detach-timeout node-upgrade-type root-volume-iops
 		root-volume-kms-key root-volume-size root-volume-type worker-security-group`},
 	{"Network and roles in AWS", `infra-id base-domain-prefix vpc-cidr single-nat-gateway public-only enable-proxy enable-secure-proxy infra-json iam-json

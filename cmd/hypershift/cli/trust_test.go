@@ -64,7 +64,7 @@ func TestRolesAcceptOnlyTheTokensOfTheirPrograms(t *testing.T) {
 	anonymous := emulator.Config("")
 	anonymous.Credentials = aws.AnonymousCredentials{}
 
-	const ingress = "system:serviceaccount:openshift-ingress-operator:ingress-operator"
+	const ingressOperator = "system:serviceaccount:openshift-ingress-operator:ingress-operator"
 	for name, c := range map[string]struct {
 		role, subject, audience string
 		accepted                bool
@@ -73,13 +73,14 @@ func TestRolesAcceptOnlyTheTokensOfTheirPrograms(t *testing.T) {
 		"the machine controllers":                              {made.Roles.NodePoolManagementARN, names.CAPIProviderSubject, names.WebIdentityAudience, true},
 		"the cloud-controller-manager":                         {made.Roles.KubeCloudControllerARN, names.CloudControllerSubject, names.WebIdentityAudience, true},
 		"the controller of volumes":                            {made.Roles.StorageARN, names.StorageSubject, names.WebIdentityAudience, true},
-		"the ingress operator":                                 {made.Roles.IngressARN, ingress, names.WebIdentityAudience, true},
-		"the ingress operator by the webhook":                  {made.Roles.IngressARN, ingress, "sts.amazonaws.com", true},
+		"the records of applications":                          {made.Roles.IngressARN, names.IngressSubject, names.WebIdentityAudience, true},
+		"the ingress operator of OpenShift":                    {made.Roles.IngressARN, ingressOperator, names.WebIdentityAudience, false},
+		"the ingress operator by the webhook":                  {made.Roles.IngressARN, ingressOperator, "sts.amazonaws.com", false},
 		"an audience of another service":                       {made.Roles.ControlPlaneOperatorARN, names.ControlPlaneOperatorSubject, "sts.amazonaws.com", false},
 		"a program with the role of another one":               {made.Roles.NodePoolManagementARN, names.ControlPlaneOperatorSubject, names.WebIdentityAudience, false},
 		"a service account of the hosted cluster as operator":  {made.Roles.ControlPlaneOperatorARN, names.ServiceAccountSubject(names.ControlPlaneOperatorSubject), names.WebIdentityAudience, false},
 		"another service account of the hosted cluster":        {made.Roles.IngressARN, "system:serviceaccount:default:default", names.WebIdentityAudience, false},
-		"a token for an audience that the provider has not":    {made.Roles.IngressARN, ingress, "vault", false},
+		"a token for an audience that the provider has not":    {made.Roles.IngressARN, names.IngressSubject, "vault", false},
 		"the volumes' controller with a name that begins like": {made.Roles.StorageARN, names.StorageSubject + "x", names.WebIdentityAudience, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,6 +53,9 @@ func (f *flags) request() (Request, error) {
 	c.NetworkType = hyperv1.NetworkType(f.networkType)
 	c.NodeSelector, c.PodLabels = f.nodeSelector, f.podLabels
 	c.AutoNode = r.Roles.AutoNode
+	for _, part := range f.capabilities {
+		c.Capabilities = append(c.Capabilities, hyperv1.OptionalCapability(part))
+	}
 	c.Pool, c.WithoutPools = f.pool.Complete(), f.pool.Replicas == -1
 	r.Network.Name = c.Name
 	// An invalid network is reported with the other problems.

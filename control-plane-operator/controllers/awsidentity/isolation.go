@@ -102,6 +102,9 @@ func platformRoles(hcp *hyperv1.HostedControlPlane) []platformRole {
 		{"nodePoolManagementARN", string(refs.NodePoolManagementARN), names.CAPIProviderSubject},
 		{"kubeCloudControllerARN", string(refs.KubeCloudControllerARN), names.CloudControllerSubject},
 	}
+	if hcp.HasIngress() {
+		roles = append(roles, platformRole{"ingressARN", string(refs.IngressARN), names.IngressSubject})
+	}
 	if e := hcp.Spec.SecretEncryption; e != nil && e.KMS != nil && e.KMS.AWS != nil {
 		roles = append(roles, platformRole{"awsKms", e.KMS.AWS.Auth.AWSKMSRoleARN, names.KMSSubject})
 	}

@@ -96,6 +96,7 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "CA rollout", Run: r.awaitCARollout},
 		{Name: "pod network", Run: ensurePodNetwork},
 		{Name: "nodes on demand", Run: ensureAutoNode},
+		{Name: "ingress", Run: ensureIngress},
 	}
 	for _, set := range objects.Independent() {
 		independent = append(independent, reconcile.Step[*scope]{Name: set.Name, Run: func(ctx context.Context, s *scope) error { return s.objects.Ensure(ctx, set) }})
@@ -128,7 +129,7 @@ func (r *Reconciler) controller() *Controller {
 		},
 		Store: r.Status, Conditions: ownedConditions,
 		Fields: func(hcp *hyperv1.HostedControlPlane) any {
-			return statusPart{NodeCount: hcp.Status.NodeCount, AutoNode: hcp.Status.AutoNode, RemainingCloudResources: hcp.Status.RemainingCloudResources, NodeAccess: hcp.Status.NodeAccess}
+			return statusPart{NodeCount: hcp.Status.NodeCount, AutoNode: hcp.Status.AutoNode, Ingress: hcp.Status.Ingress, RemainingCloudResources: hcp.Status.RemainingCloudResources, NodeAccess: hcp.Status.NodeAccess}
 		},
 		Spacing:     reconcile.DefaultSpacing,
 		Prompt:      []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.KubeletServingCertificatesSigned, hyperv1.DataPlaneConnectionAvailable},

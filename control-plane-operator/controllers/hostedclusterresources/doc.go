@@ -18,6 +18,7 @@
 //	    CA rollout            before the next authorities sign          authorities
 //	    pod network           flannel, if the release has it            objects
 //	    nodes on demand       Karpenter's kinds and defaults            autonode
+//	    ingress               the Gateway API, and the load balancer     ingress
 //	    one step for each set of objects                                objects
 //
 //	emptying, when the HostedCluster is deleted with its cloud resources

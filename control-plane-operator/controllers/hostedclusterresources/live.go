@@ -17,6 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/cloudcleanup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/connection"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/ingress"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/nodeaccess"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -200,6 +201,26 @@ func ensureAutoNode(ctx context.Context, s *scope) error {
 		if s.facts.autoNode = &f; f.Condition(s.hcp).Status != metav1.ConditionTrue {
 			s.requeueAfter(autoNodeInterval)
 		}
+	}
+	return nil
+}
+
+// ingressInterval is the interval for observing an ingress controller that is not available yet. Nothing watches it.
+const ingressInterval = 5 * time.Second
+
+// ensureIngress prepares the cluster for its ingress controller, whose objects are among the independent sets, and observes it.
+func ensureIngress(ctx context.Context, s *scope) error {
+	if !s.hcp.HasIngress() {
+		s.hcp.Status.Ingress = nil
+		return nil
+	}
+	f, err := ingress.Ensure(ctx, s.objects)
+	if err != nil {
+		return err
+	}
+	s.facts.ingress, s.hcp.Status.Ingress = &f, f.Status()
+	if f.Condition(s.hcp).Status == metav1.ConditionFalse {
+		s.requeueAfter(ingressInterval)
 	}
 	return nil
 }

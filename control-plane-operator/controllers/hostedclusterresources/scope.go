@@ -8,6 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/cloudcleanup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/connection"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/ingress"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/nodeaccess"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 )
@@ -39,6 +40,7 @@ type facts struct {
 	kubelets   *dataplane.Kubelets
 	podNetwork *objects.PodNetwork
 	autoNode   *autonode.Facts
+	ingress    *ingress.Facts
 	// drained are the nodes on demand that remain after spec.autoNode was removed.
 	drained *cloudcleanup.Nodes
 }
@@ -55,5 +57,5 @@ const yes = "true"
 // emptying is true if the cluster is to be emptied before its API server is deleted.
 func (s *scope) emptying() bool {
 	return s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes &&
-		(s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes || s.hcp.Spec.AutoNode.Karpenter() != nil)
+		(s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes || s.hcp.Spec.AutoNode.Karpenter() != nil || s.hcp.HasIngress())
 }

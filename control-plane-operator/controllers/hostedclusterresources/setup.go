@@ -55,5 +55,5 @@ func relevant(hcp *hyperv1.HostedControlPlane) any {
 // isRelevantSecret reports whether a Secret is a credential for the hosted cluster, or copied into it.
 func isRelevantSecret(obj client.Object) bool {
 	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||
-		slices.Contains([]string{certsecret.ControlPlaneOperator, names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.PodIdentityWebhookCertificate, names.PullSecret, names.AutoNode}, obj.GetName())
+		slices.Contains([]string{certsecret.ControlPlaneOperator, names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.IngressCertificate, names.PodIdentityWebhookCertificate, names.PullSecret, names.AutoNode}, obj.GetName())
 }

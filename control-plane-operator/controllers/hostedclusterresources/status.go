@@ -8,6 +8,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/ingress"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -49,6 +50,12 @@ var evaluations = []struct {
 			return metav1.Condition{}, remove
 		}
 		return setFrom(f.podNetwork, objects.PodNetwork.Condition)
+	}},
+	{hyperv1.IngressAvailable, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		if !hcp.HasIngress() {
+			return metav1.Condition{}, remove
+		}
+		return setFrom(f.ingress, func(f ingress.Facts) metav1.Condition { return f.Condition(hcp) })
 	}},
 	{hyperv1.AutoNodeEnabled, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
 		switch {
@@ -97,12 +104,13 @@ func report(s *scope, outcomes reconcile.Report, conditions *reconcile.Condition
 }
 
 // ownedConditions are the conditions that this controller writes.
-var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate, hyperv1.PodNetworkInstalled, hyperv1.AutoNodeEnabled}
+var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate, hyperv1.PodNetworkInstalled, hyperv1.IngressAvailable, hyperv1.AutoNodeEnabled}
 
 // statusPart holds the status fields that this controller writes.
 type statusPart struct {
 	NodeCount               *int32                       `json:"nodeCount,omitempty"`
 	AutoNode                *hyperv1.AutoNodeStatus      `json:"autoNode,omitempty"`
+	Ingress                 *hyperv1.IngressStatus       `json:"ingress,omitempty"`
 	RemainingCloudResources []hyperv1.LeftBehindResource `json:"remainingCloudResources,omitempty"`
 	NodeAccess              *hyperv1.NodeAccessRecord    `json:"nodeAccess,omitempty"`
 }

@@ -109,7 +109,7 @@ func newHostedCluster(t testing.TB) *hostedCluster {
 			&appsv1.DeploymentList{}, &appsv1.DaemonSetList{}, &policyv1.PodDisruptionBudgetList{},
 			&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
 			&admissionregistrationv1.MutatingWebhookConfigurationList{}, &storagev1.CSIDriverList{}, &storagev1.StorageClassList{},
-			&corev1.PersistentVolumeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PodList{}, &networkingv1.IngressList{},
+			&corev1.PersistentVolumeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PodList{}, &networkingv1.IngressList{}, &networkingv1.IngressClassList{},
 		),
 		testenv.WithStatus(&certificatesv1.CertificateSigningRequest{}),
 		testenv.WithIndex(&certificatesv1.CertificateSigningRequest{}, "spec.signerName", func(obj client.Object) []string {
@@ -118,8 +118,8 @@ func newHostedCluster(t testing.TB) *hostedCluster {
 		testenv.WithIndex(&coordinationv1.Lease{}, "metadata.name", func(obj client.Object) []string { return []string{obj.GetName()} }),
 	)
 	e.hosted.Calls = e.Calls
-	components := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1", names.MetricsServer: "registry/metrics-server:1"}
-	newer := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.36.3", names.KonnectivityAgentImage: "registry/agent:1", names.MetricsServer: "registry/metrics-server:1"}
+	components := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/agent:1", names.MetricsServer: "registry/metrics-server:1", names.Traefik: "registry/traefik:1"}
+	newer := map[string]string{"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.36.3", names.KonnectivityAgentImage: "registry/agent:1", names.MetricsServer: "registry/metrics-server:1", names.Traefik: "registry/traefik:1"}
 	e.releases = fakerelease.New(&release.Release{Image: oldImage, Version: "1.35.4", Components: components}, &release.Release{Image: newImage, Version: "1.36.3", Components: newer})
 	e.makeCertificates()
 	e.setAPIAvailable(metav1.ConditionTrue)

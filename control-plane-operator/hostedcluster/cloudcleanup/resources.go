@@ -3,12 +3,14 @@ package cloudcleanup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -16,6 +18,8 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/autonode"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
+	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // Resources are the objects of the hosted cluster for which controllers create load balancers, volumes and snapshots.
@@ -47,6 +51,9 @@ func Find(ctx context.Context, hosted client.Client, hcp *hyperv1.HostedControlP
 	if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "true" {
 		lists = nil // the user keeps them
 	}
+	if hcp.HasIngress() && lists == nil {
+		lists = append(lists, found.listIngressController)
+	}
 	if hcp.Spec.AutoNode.Karpenter() != nil {
 		lists = append(lists, found.listNodes)
 	}
@@ -70,6 +77,17 @@ func (c *Resources) listServices(ctx context.Context, from client.Client) error 
 			c.services = append(c.services, svc)
 		}
 	}
+	return nil
+}
+
+// listIngressController finds the load balancer of the release's ingress controller. It is no resource of the user, who may keep others.
+func (c *Resources) listIngressController(ctx context.Context, from client.Client) error {
+	if err := c.listServices(ctx, from); err != nil {
+		return err
+	}
+	c.services = slices.DeleteFunc(c.services, func(svc corev1.Service) bool {
+		return svc.Namespace != metav1.NamespaceSystem || svc.Labels["k8s-app"] != names.Traefik || svc.Labels[apply.InventoryLabel] == ""
+	})
 	return nil
 }
 

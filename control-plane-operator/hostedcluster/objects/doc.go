@@ -8,7 +8,7 @@
 //	tokens.go       bootstrap-tokens
 //	images.go       pull-secret, and the images of the release
 //	podidentity.go  pod-identity-webhook                    assets/pod-identity-webhook.yaml
-//	workloads.go    coredns, kube-proxy, konnectivity-agent, metrics-server, aws-ebs-csi-driver-node: package components
+//	workloads.go    coredns, kube-proxy, konnectivity-agent, metrics-server, traefik, aws-ebs-csi-driver-node: package components
 //	podnetwork.go   flannel, if the release has it
 //
 // The release payload decides which of the last sets exist: a set without an image is omitted. They follow the control plane to a new

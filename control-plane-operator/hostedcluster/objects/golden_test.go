@@ -1,6 +1,7 @@
 package objects
 
 import (
+	operatorv1 "github.com/openshift/api/operator/v1"
 	routev1 "github.com/openshift/api/route/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,6 +27,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeproxy"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/metricsserver"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/traefik"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/connection"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -89,12 +91,14 @@ func desired(t *testing.T, c component.Component[*target.HostedCluster], change 
 				},
 				secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, certificate),
 				secret(names.MetricsServerCertificate, corev1.SecretTypeTLS, certificate),
+				secret(names.IngressCertificate, corev1.SecretTypeTLS, certificate),
 				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletServingCA}, Data: map[string]string{pki.TrustKey: "authorities of kubelets"}},
 			).Build(),
 			Clock: clocktesting.NewFakeClock(time.Now()),
 			Releases: fakerelease.New(&release.Release{Image: image, Version: "1.35.4", Components: map[string]string{
 				"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/konnectivity-agent:1",
 				names.MetricsServer:     "registry/metrics-server:1",
+				names.Traefik:           "registry/traefik:1",
 				names.EBSCSIDriverImage: "registry/aws-ebs-csi-driver:1", names.CSINodeRegistrarImage: "registry/csi-node-driver-registrar:1", names.CSILivenessProbeImage: "registry/csi-livenessprobe:1",
 				podnetwork.Image: "registry/flannel:1",
 			}}),
@@ -113,6 +117,20 @@ func desired(t *testing.T, c component.Component[*target.HostedCluster], change 
 	}
 	slices.SortFunc(objs, func(a, b client.Object) int { return strings.Compare(fmt.Sprintf("%T", a), fmt.Sprintf("%T", b)) })
 	return objs
+}
+
+// ingress is the capability of clusters with an ingress controller.
+var ingress = &hyperv1.Capabilities{Enabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
+
+func published(as *operatorv1.EndpointPublishingStrategy) *hyperv1.OperatorConfiguration {
+	return &hyperv1.OperatorConfiguration{IngressOperator: &hyperv1.IngressOperatorSpec{EndpointPublishingStrategy: as}}
+}
+
+// A cluster has an ingress controller only if its user wants one.
+func TestIngressIsACapability(t *testing.T) {
+	if objs := desired(t, traefik.Component, nil); len(objs) > 0 {
+		t.Errorf("%d objects are desired", len(objs))
+	}
 }
 
 func TestDesiredWorkloads(t *testing.T) {
@@ -139,6 +157,25 @@ func TestDesiredWorkloads(t *testing.T) {
 		}},
 		"ebs-csi-node": {ebscsinode.Component, func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Spec.Platform.AWS.RolesRef.StorageARN = "arn:aws:iam::123456789012:role/storage"
+		}},
+		"traefik": {traefik.Component, func(hcp *hyperv1.HostedControlPlane) {
+			hcp.Spec.Capabilities = ingress
+			hcp.Spec.OperatorConfiguration = published(&operatorv1.EndpointPublishingStrategy{Type: operatorv1.LoadBalancerServiceStrategyType, LoadBalancer: &operatorv1.LoadBalancerStrategy{
+				Scope: operatorv1.ExternalLoadBalancer, AllowedSourceRanges: []operatorv1.CIDR{"192.0.2.0/24", "198.51.100.0/24"},
+				ProviderParameters: &operatorv1.ProviderLoadBalancerParameters{Type: operatorv1.AWSLoadBalancerProvider, AWS: &operatorv1.AWSLoadBalancerParameters{
+					Type: operatorv1.AWSNetworkLoadBalancer, NetworkLoadBalancerParameters: &operatorv1.AWSNetworkLoadBalancerParameters{
+						Subnets:        &operatorv1.AWSSubnets{IDs: []operatorv1.AWSSubnetID{"subnet-1", "subnet-2"}},
+						EIPAllocations: []operatorv1.EIPAllocation{"eipalloc-1", "eipalloc-2"},
+					},
+				}},
+			}})
+		}},
+		"traefik-private-single": {traefik.Component, func(hcp *hyperv1.HostedControlPlane) {
+			hcp.Spec.Capabilities, hcp.Spec.InfrastructureAvailabilityPolicy = ingress, hyperv1.SingleReplica
+			hcp.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
+		}},
+		"traefik-node-port": {traefik.Component, func(hcp *hyperv1.HostedControlPlane) {
+			hcp.Spec.Capabilities, hcp.Spec.OperatorConfiguration = ingress, published(&operatorv1.EndpointPublishingStrategy{Type: operatorv1.NodePortServiceStrategyType})
 		}},
 		"metrics-server": {metricsserver.Component, func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Status.NodeCount = ptr.To[int32](3)
@@ -170,6 +207,7 @@ func TestKindsOfWorkloads(t *testing.T) {
 		{kubeproxy.Component, "ServiceAccount ConfigMap DaemonSet"},
 		{konnectivityagent.Component, "Secret DaemonSet"},
 		{ebscsinode.Component, "ServiceAccount DaemonSet CSIDriver StorageClass"},
+		{traefik.Component, "ServiceAccount Secret ConfigMap Service PodDisruptionBudget Deployment IngressClass"},
 		{metricsserver.Component, "ServiceAccount Secret ConfigMap Service PodDisruptionBudget Deployment Unstructured"},
 	} {
 		var got []string

@@ -41,6 +41,9 @@ func desiredPermissions(_ context.Context, b *Builder) ([]client.Object, error) 
 	if b.HCP.Spec.AutoNode.Karpenter() != nil {
 		files = append(files, "permissions-karpenter.yaml")
 	}
+	if b.HCP.HasIngress() {
+		files = append(files, "permissions-ingress.yaml")
+	}
 	if b.Emptying {
 		files = append(files, "permissions-cleanup.yaml")
 	}

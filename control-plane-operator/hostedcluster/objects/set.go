@@ -27,6 +27,8 @@ type Set struct {
 	Kinds []client.ObjectList
 	// Desired returns the desired objects. There are none if the cluster does not have the set.
 	Desired func(context.Context, *Builder) ([]client.Object, error)
+	// Constant is true if all reconciles of this program have the same objects. They are made only to be applied.
+	Constant bool
 }
 
 // Independent returns the sets that do not depend on each other: sets of objects, and the components in the hosted cluster.
@@ -60,6 +62,12 @@ func (b *Builder) Ensure(ctx context.Context, set Set) error {
 }
 
 func (b *Builder) ensureBy(ctx context.Context, set Set, by func([]client.Object) error) error {
+	sets := connection.Memory[applied](b.Cluster)
+	last, isApplied := (*sets)[set.Name]
+	isApplied = isApplied && b.Clock.Since(last.at) < b.Interval
+	if isApplied && set.Constant {
+		return nil
+	}
 	objs, err := set.Desired(ctx, b)
 	if err != nil {
 		return err
@@ -68,9 +76,8 @@ func (b *Builder) ensureBy(ctx context.Context, set Set, by func([]client.Object
 	if err != nil {
 		return fmt.Errorf("marshalling the desired objects of %s: %w", set.Name, err)
 	}
-	sets := connection.Memory[applied](b.Cluster)
 	digest := sha256.Sum256(text)
-	if last, ok := (*sets)[set.Name]; ok && last.digest == digest && b.Clock.Since(last.at) < b.Interval {
+	if isApplied && last.digest == digest {
 		return nil
 	}
 	var foreign *apply.ForeignError
@@ -92,6 +99,11 @@ const pollInterval = time.Minute
 // AppliedAt returns when a set was last in its desired state, or the zero time.
 func AppliedAt(cluster *connection.Cluster, set Set) time.Time {
 	return (*connection.Memory[applied](cluster))[set.Name].at
+}
+
+// Forget makes the next reconcile read and apply the set of a component, of which an object is missing.
+func Forget(cluster *connection.Cluster, name string) {
+	delete(*connection.Memory[applied](cluster), name)
 }
 
 // InvalidatePermissions makes the next reconcile read the permissions if one of the errors is Forbidden: they may have been removed.

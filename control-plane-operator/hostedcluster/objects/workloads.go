@@ -57,7 +57,8 @@ func (b *Builder) Target(ctx context.Context) (*target.HostedCluster, error) {
 		Konnectivity:             target.FactOf(publishing.AwaitKonnectivity(ctx, b.Client, b.HCP)),
 		Authorities:              target.FactOf(authorities.ForPods(ctx, b.Cluster)),
 		KonnectivityCertificate:  target.FactOf(b.konnectivityCertificate(ctx)),
-		MetricsServerCertificate: target.FactOf(b.metricsServerCertificate(ctx)),
+		MetricsServerCertificate: target.FactOf(b.servingCertificate(ctx, names.MetricsServerCertificate)),
+		IngressCertificate:       target.FactOf(b.servingCertificate(ctx, names.IngressCertificate)),
 		KubeletAuthorities:       target.FactOf(b.kubeletAuthorities(ctx)),
 	}
 	return b.target, nil
@@ -86,13 +87,13 @@ func (b *Builder) konnectivityCertificate(ctx context.Context) (map[string][]byt
 	return secret.Data, nil
 }
 
-// metricsServerCertificate returns the content of the Secret with the serving certificate of metrics-server, or nil: the
-// Secret does not exist before the cluster expects nodes.
-func (b *Builder) metricsServerCertificate(ctx context.Context) (map[string][]byte, error) {
+// servingCertificate returns the content of the Secret with the serving certificate of a component, or nil: the Secret does not exist
+// before the cluster expects nodes.
+func (b *Builder) servingCertificate(ctx context.Context, name string) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
-	err := b.Client.Get(ctx, client.ObjectKey{Namespace: b.HCP.Namespace, Name: names.MetricsServerCertificate}, secret)
+	err := b.Client.Get(ctx, client.ObjectKey{Namespace: b.HCP.Namespace, Name: name}, secret)
 	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading Secret %s: %w", names.MetricsServerCertificate, err)
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
 	}
 	return secret.Data, nil
 }

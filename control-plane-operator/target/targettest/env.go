@@ -62,6 +62,7 @@ func Env() *target.ControlPlane {
 // HostedCluster is a hosted cluster in which everything is known.
 func HostedCluster() *target.HostedCluster {
 	env := Env()
+	env.HCP.Spec.Capabilities = &hyperv1.Capabilities{Enabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
 	env.HCP.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}}}
 	return &target.HostedCluster{
 		HCP: env.HCP, Release: env.Release,
@@ -70,6 +71,9 @@ func HostedCluster() *target.HostedCluster {
 		Authorities:  target.FactOf([]byte("authorities"), nil),
 		KonnectivityCertificate: target.FactOf(map[string][]byte{
 			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"), pki.TrustKey: []byte("authority"),
+		}, nil),
+		IngressCertificate: target.FactOf(map[string][]byte{
+			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"),
 		}, nil),
 		MetricsServerCertificate: target.FactOf(map[string][]byte{
 			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"), pki.TrustKey: []byte("authority"),

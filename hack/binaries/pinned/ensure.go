@@ -47,7 +47,7 @@ func Source(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := p.source(ctx)
+	dir, err := p.source(ctx, p.require)
 	if err != nil {
 		return "", fmt.Errorf("finding the source of %s: %w", name, err)
 	}

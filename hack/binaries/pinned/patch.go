@@ -2,6 +2,7 @@ package pinned
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -13,20 +14,19 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// patchDir is the directory, in a module's directory, with files that replace the program's files at the same path. An empty file
+// patchDir is the directory, in a module's directory, with files that replace files of the patched module at the same path. An empty file
 // removes it. Go refuses a build with -overlay for files in the module cache.
 const patchDir = "patch"
 
-// patch copies the source of the program to a new directory, with the files of its patch, and returns a go.mod that uses the
-// copy.
+// patch copies the source of the patched module to a new directory, with the files of the patch, and returns a go.mod that uses the copy.
 func (p pin) patch(ctx context.Context, dir string) (string, error) {
-	source, err := p.source(ctx)
+	source, err := p.source(ctx, p.patchedModule())
 	if err != nil {
-		return "", fmt.Errorf("finding the source of %s: %w", p.dir, err)
+		return "", fmt.Errorf("finding the source of %s: %w", p.patchedModule(), err)
 	}
-	program := filepath.Join(dir, "source")
-	if err := os.CopyFS(program, os.DirFS(source)); err != nil {
-		return "", fmt.Errorf("copying the source of %s: %w", p.dir, err)
+	patched := filepath.Join(dir, "source")
+	if err := os.CopyFS(patched, os.DirFS(source)); err != nil {
+		return "", fmt.Errorf("copying the source of %s: %w", p.patchedModule(), err)
 	}
 	patches := os.DirFS(filepath.Join(p.path, patchDir))
 	err = fs.WalkDir(patches, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -37,8 +37,8 @@ func (p pin) patch(ctx context.Context, dir string) (string, error) {
 		if err != nil {
 			return err
 		}
-		// A new version of the program may have moved the file, and would then be built without the patch.
-		target := filepath.Join(program, name)
+		// A new version of the module may have moved the file, and the program would then be built without the patch.
+		target := filepath.Join(patched, name)
 		if err := os.Remove(target); err != nil || len(content) == 0 {
 			return err
 		}
@@ -47,11 +47,14 @@ func (p pin) patch(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("patching %s: %w", p.dir, err)
 	}
-	return p.use(program, dir)
+	return p.use(patched, dir)
 }
 
-// use writes a go.mod and a go.sum to dir, in which the program is replaced by a directory.
-func (p pin) use(program, dir string) (string, error) {
+// patchedModule is the path of the module that the patch changes: the program's, or one of its libraries.
+func (p pin) patchedModule() string { return cmp.Or(p.patches, p.require) }
+
+// use writes a go.mod and a go.sum to dir, in which the patched module is replaced by a directory.
+func (p pin) use(patched, dir string) (string, error) {
 	mod, err := os.ReadFile(filepath.Join(p.path, "go.mod"))
 	if err != nil {
 		return "", err
@@ -64,7 +67,7 @@ func (p pin) use(program, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := file.AddReplace(p.require, "", program, ""); err != nil {
+	if err := file.AddReplace(p.patchedModule(), "", patched, ""); err != nil {
 		return "", err
 	}
 	if mod, err = file.Format(); err != nil {
@@ -77,16 +80,16 @@ func (p pin) use(program, dir string) (string, error) {
 	return name, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644)
 }
 
-// source is the directory of the program in the module cache. It downloads the program if necessary.
-func (p pin) source(ctx context.Context) (string, error) {
-	dir, err := p.goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", p.require)
+// source is the directory of a module in the module cache. It downloads the module if necessary.
+func (p pin) source(ctx context.Context, module string) (string, error) {
+	dir, err := p.goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil || dir != "" {
 		return dir, err
 	}
-	if _, err := p.goCommand(ctx, "mod", "download", p.require); err != nil {
+	if _, err := p.goCommand(ctx, "mod", "download", module); err != nil {
 		return "", err
 	}
-	return p.goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", p.require)
+	return p.goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", module)
 }
 
 // goCommand runs a go command in the directory of the module, and returns its output.

@@ -15,6 +15,7 @@ type module struct {
 	env     []string            // additional environment of the build
 	gib     uint64              // free disk space for a build with empty caches
 	patched bool                // its directory patch has files that replace some of the program: see patch
+	patches string              // the library of the program that they replace files of instead
 }
 
 // binary is one program: a server of a test environment, or a linter.
@@ -186,6 +187,15 @@ var (
 		ldflags: kubernetesVersion,
 		gib:     6,
 	}
+	// traefik is built without the clients of DNS providers that its library for ACME has.
+	traefik = &module{
+		dir:     "traefik",
+		require: "github.com/traefik/traefik/v3",
+		ldflags: versionIn("github.com/traefik/traefik/v3/pkg/version.Version"),
+		gib:     3,
+		patched: true,
+		patches: "github.com/go-acme/lego/v5",
+	}
 	// kwok pretends to be the kubelets of a large cluster in a benchmark.
 	kwok = &module{
 		dir:     "kwok",
@@ -267,6 +277,7 @@ var (
 		{name: "aws-cloud-controller-manager", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager", seconds: 150},
 		{name: "ecr-credential-provider", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/ecr-credential-provider", seconds: 5},
 		{name: "metrics-server", module: metricsServer, pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server", seconds: 80},
+		{name: "traefik", module: traefik, pkg: "github.com/traefik/traefik/v3/cmd/traefik", seconds: 120},
 		{name: "external-dns", module: externalDNS, pkg: "sigs.k8s.io/external-dns", seconds: 200},
 		{name: "cluster-api-manager", module: clusterAPI, pkg: "sigs.k8s.io/cluster-api", seconds: 60},
 		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", seconds: 105},

@@ -194,6 +194,19 @@ var Table = slices.Concat([]Image{
 		},
 		Differs: notStored,
 	},
+	{
+		Name: "traefik", Base: alpine, WorkingDir: "/",
+		Programs:   []Program{{Path: "/usr/local/bin/traefik"}, {Path: "/entrypoint.sh", Runner: true}},
+		Entrypoint: []string{"/entrypoint.sh"}, Command: []string{"traefik"},
+		Labels: map[string]string{
+			"org.opencontainers.image.vendor": "Traefik Labs", "org.opencontainers.image.url": "https://traefik.io",
+			"org.opencontainers.image.source": "https://github.com/traefik/traefik", "org.opencontainers.image.title": "Traefik",
+			"org.opencontainers.image.description": "A modern reverse-proxy", "org.opencontainers.image.documentation": "https://docs.traefik.io",
+		},
+		Architectures: []string{"amd64", "arm", "arm64", "ppc64le", "riscv64", "s390x"}, Index: OCIIndex,
+		Sources: []Source{{gitHub + "traefik/traefik-library-image/blob/69791a7090b90c11b8be885c52ed8f138209cd60/v3.7/alpine/Dockerfile", "3.7.0-ea.1"}},
+		Differs: "read in the repository at an earlier release of the same minor version",
+	},
 }, konnectivity, sidecars, kubernetes())
 
 // konnectivity are the images of apiserver-network-proxy.

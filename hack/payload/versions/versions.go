@@ -74,6 +74,7 @@ var Components = []Component{
 	{Name: "metrics-server", Image: "registry.k8s.io/metrics-server/metrics-server:v%s", Program: "metrics-server"},
 	{Name: "pause", Image: "registry.k8s.io/pause:%s", Version: "3.10.2", Differs: "the lab runs catatonit of Debian: pause is not written in Go"},
 	{Name: "pod-identity-webhook", Image: "public.ecr.aws/eks/amazon-eks-pod-identity-webhook:v%s", Version: "0.6.15", Absent: true, Differs: noModule},
+	{Name: "traefik", Image: "public.ecr.aws/docker/library/traefik:v%s", Program: "traefik"},
 }
 
 // Program returns the program of hack/binaries that is part of a version of Kubernetes.

@@ -53,6 +53,8 @@ var healthyConditions = map[string]metav1.ConditionStatus{
 	hyperv1.EndpointAccessUpToDate:                metav1.ConditionTrue,
 	hyperv1.KubeletServingCertificatesSigned:      metav1.ConditionTrue,
 	hyperv1.PodNetworkInstalled:                   metav1.ConditionTrue,
+	hyperv1.IngressAvailable:                      metav1.ConditionTrue,
+	hyperv1.IngressRecordsAvailable:               metav1.ConditionTrue,
 	hyperv1.ControlPlaneConnectionAvailable:       metav1.ConditionTrue,
 	hyperv1.EtcdDataEncryptionUpToDate:            metav1.ConditionTrue,
 	hyperv1.AutoNodeEnabled:                       metav1.ConditionTrue,

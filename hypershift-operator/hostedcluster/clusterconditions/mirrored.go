@@ -39,6 +39,8 @@ var mirrored = []mirroredCondition{
 	{hyperv1.DataPlaneConnectionAvailable, never},
 	{hyperv1.KubeletServingCertificatesSigned, never},
 	{hyperv1.PodNetworkInstalled, never},
+	{hyperv1.IngressAvailable, never},
+	{hyperv1.IngressRecordsAvailable, never},
 	{hyperv1.ControlPlaneConnectionAvailable, never},
 	{hyperv1.EndpointAccessUpToDate, never},
 	{hyperv1.EtcdDataEncryptionUpToDate, never},

@@ -43,7 +43,7 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	if keepsCloudResources(hc, hcp) {
 		remove = annotationFalse
 	}
-	if remove == annotationFalse && hcp.Spec.AutoNode.Karpenter() == nil {
+	if remove == annotationFalse && hcp.Spec.AutoNode.Karpenter() == nil && !hcp.HasIngress() {
 		if hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] != annotationTrue {
 			return nil
 		}
@@ -53,7 +53,7 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	if reported != nil && reported.Status == metav1.ConditionTrue {
 		return nil
 	}
-	if err := m.requestCleanup(ctx, hcp, remove); err != nil { // nodes on demand are removed in any case
+	if err := m.requestCleanup(ctx, hcp, remove); err != nil { // nodes on demand and the ingress controller are removed in any case
 		return err
 	}
 	resources := remainingResources(hc, hcp, reported)

@@ -116,3 +116,15 @@ func workerSecurityGroup(hcp *hyperv1.HostedControlPlane) *hyperv1.LeftBehindRes
 	}
 	return nil
 }
+
+// ingressRecords returns the DNS records of applications, which may exist in all recorded zones.
+func ingressRecords(hcp *hyperv1.HostedControlPlane) (list []hyperv1.LeftBehindResource) {
+	record := hcp.Status.IngressRecords
+	if record == nil {
+		return nil
+	}
+	for _, zone := range record.ZoneIDs {
+		list = append(list, hyperv1.LeftBehindResource{Service: serviceRoute53, Type: "records", ID: strings.Join(record.Names, ", ") + " of hosted zone " + zone})
+	}
+	return list
+}

@@ -3,6 +3,7 @@ package teardown
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,6 +68,9 @@ func (m *Manager) orphanControlPlane(ctx context.Context, c *Cluster) error {
 	if c.ControlPlane == nil || c.ControlPlane.DeletionTimestamp.IsZero() {
 		return nil
 	}
+	if err := m.orphanIngressRecords(ctx, c); err != nil {
+		return err
+	}
 	if err := m.orphanWorkerSecurityGroup(ctx, c); err != nil || !c.namespaceLost(m.Clock.Now()) {
 		return err
 	}
@@ -92,6 +96,23 @@ func (m *Manager) orphanWorkerSecurityGroup(ctx context.Context, c *Cluster) err
 	}
 	if err := reconcile.RemoveFinalizer(ctx, m.Client, c.ControlPlane, hyperv1.ControlPlaneOperatorFinalizer); err != nil {
 		return fmt.Errorf("orphaning the security group of the workers: %w", err)
+	}
+	return nil
+}
+
+// orphanIngressRecords does the same for the DNS records of applications.
+func (m *Manager) orphanIngressRecords(ctx context.Context, c *Cluster) error {
+	reason := c.unrecoverable(m.Clock.Now())
+	if reason == "" || !slices.Contains(c.ControlPlane.Finalizers, hyperv1.IngressRecordsFinalizer) {
+		return nil
+	}
+	if left := ingressRecords(c.ControlPlane); len(left) > 0 {
+		if err := m.recordLeft(ctx, c, c.ControlPlane, reason, left...); err != nil {
+			return err
+		}
+	}
+	if err := reconcile.RemoveFinalizer(ctx, m.Client, c.ControlPlane, hyperv1.IngressRecordsFinalizer); err != nil {
+		return fmt.Errorf("orphaning the DNS records of applications: %w", err)
 	}
 	return nil
 }

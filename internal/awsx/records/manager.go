@@ -20,17 +20,28 @@ type Manager struct {
 	api    API
 	zone   string
 	cached *cache.List[Set]
+	// shared is true for a zone in which other people have records.
+	shared bool
 }
 
 // OfAnother is true if target is in use by another cluster or object.
 type OfAnother func(ctx context.Context, target string) (bool, error)
 
-// NewManager returns a Manager that calls api.
+// NewManager returns a Manager of a zone that has few records, which it lists together.
 func NewManager(api API, clk clock.PassiveClock, zoneID string) *Manager {
-	return &Manager{api: api, zone: zoneID, cached: cache.NewList(cache.ListOptions[Set]{
-		Clock: clk, Key: Set.key,
-		Load: func(ctx context.Context) ([]Set, error) { return list(ctx, api, zoneID) },
-	})}
+	return newManager(api, clk, zoneID, func(ctx context.Context) ([]Set, error) { return list(ctx, api, zoneID) })
+}
+
+// NewManagerOf returns a Manager of one name in a zone of the user, which may have thousands of other records. It lists only those at the name.
+// Only a CNAME there can be ours.
+func NewManagerOf(api API, clk clock.PassiveClock, zoneID, name string) *Manager {
+	m := newManager(api, clk, zoneID, func(ctx context.Context) ([]Set, error) { return listAt(ctx, api, zoneID, name) })
+	m.shared = true
+	return m
+}
+
+func newManager(api API, clk clock.PassiveClock, zoneID string, load func(context.Context) ([]Set, error)) *Manager {
+	return &Manager{api: api, zone: zoneID, cached: cache.NewList(cache.ListOptions[Set]{Clock: clk, Key: Set.key, Load: load})}
 }
 
 // Invalidate makes the next use list from AWS, unless the last list is younger than age.
@@ -51,6 +62,26 @@ func list(ctx context.Context, api API, zoneID string) ([]Set, error) {
 	return out, nil
 }
 
+// listAt lists the sets at a name. Route 53 sorts them by name, so that they are the first ones from the name on.
+func listAt(ctx context.Context, api API, zoneID, name string) ([]Set, error) {
+	var out []Set
+	pages := route53.NewListResourceRecordSetsPaginator(api, &route53.ListResourceRecordSetsInput{HostedZoneId: &zoneID, StartRecordName: &name})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("listing records of hosted zone %s: %w", zoneID, err)
+		}
+		for _, set := range page.ResourceRecordSets {
+			s := read(set)
+			if s.Name != Canonical(name) {
+				return out, nil
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
 // Ensure creates or updates the records. Any other set at one of their names is
 // replaced, unless it is in use by another cluster.
 func (m *Manager) Ensure(ctx context.Context, desired []Record, taken OfAnother) error {
@@ -64,7 +95,7 @@ func (m *Manager) Ensure(ctx context.Context, desired []Record, taken OfAnother)
 		if exists && len(wrong) == 0 {
 			continue
 		}
-		if err := claimed(ctx, wrong, taken); err != nil {
+		if err := m.claimed(ctx, wrong, taken); err != nil {
 			return err
 		}
 		changes = append(changes, replace(wrong, r)...)
@@ -114,7 +145,7 @@ func (m *Manager) Delete(ctx context.Context, names []string, taken OfAnother) e
 		if !slices.ContainsFunc(names, func(n string) bool { return Canonical(n) == s.Name }) {
 			continue
 		}
-		others, err := othersTarget(ctx, s, taken)
+		others, err := m.othersTarget(ctx, s, taken)
 		if err != nil {
 			return err
 		}
@@ -150,9 +181,9 @@ func (m *Manager) change(ctx context.Context, changes []types.Change) error {
 	return nil
 }
 
-func claimed(ctx context.Context, sets []Set, taken OfAnother) error {
+func (m *Manager) claimed(ctx context.Context, sets []Set, taken OfAnother) error {
 	for _, s := range sets {
-		target, err := othersTarget(ctx, s, taken)
+		target, err := m.othersTarget(ctx, s, taken)
 		if err != nil {
 			return err
 		}
@@ -164,7 +195,10 @@ func claimed(ctx context.Context, sets []Set, taken OfAnother) error {
 }
 
 // othersTarget returns the target of s that is in use by another cluster, or "".
-func othersTarget(ctx context.Context, s Set, taken OfAnother) (string, error) {
+func (m *Manager) othersTarget(ctx context.Context, s Set, taken OfAnother) (string, error) {
+	if m.shared && !s.plain() {
+		return "what its owner chose, as a record of type " + string(s.wire.Type), nil
+	}
 	for _, target := range s.Targets {
 		others, err := taken(ctx, target)
 		if err != nil {

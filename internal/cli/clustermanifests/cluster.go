@@ -54,6 +54,8 @@ type Cluster struct {
 	Tolerations             []corev1.Toleration
 	ImageContentSources     []hyperv1.ImageContentSource
 	PausedUntil             string
+	// Capabilities are optional parts of the release that the cluster has.
+	Capabilities []hyperv1.OptionalCapability
 	// AutoNode creates nodes on demand, with the role of Karpenter.
 	AutoNode bool
 
@@ -134,6 +136,9 @@ func (c Cluster) HostedCluster() *hyperv1.HostedCluster {
 	if len(c.TrustBundle) > 0 {
 		hc.Spec.AdditionalTrustBundle = &corev1.LocalObjectReference{Name: c.trustBundleName()}
 	}
+	if len(c.Capabilities) > 0 {
+		hc.Spec.Capabilities = &hyperv1.Capabilities{Enabled: c.Capabilities}
+	}
 	if c.PausedUntil != "" {
 		hc.Spec.PausedUntil = paused(c.PausedUntil)
 	}
@@ -148,6 +153,8 @@ func (c Cluster) HostedCluster() *hyperv1.HostedCluster {
 	return hc
 }
 
+func (c Cluster) hasIngress() bool { return slices.Contains(c.Capabilities, hyperv1.IngressCapability) }
+
 func paused(until string) *hyperv1.PausedUntil {
 	value := hyperv1.PausedUntil(until)
 	return &value
@@ -161,7 +168,6 @@ func (c Cluster) platform() *hyperv1.AWSPlatformSpec {
 		CloudProviderConfig: &hyperv1.AWSCloudProviderConfig{
 			VPC: c.Infra.VPCID,
 		},
-		// The other roles of `create iam aws` are for programs that releases of Kubernetes do not have.
 		RolesRef: hyperv1.AWSRolesRef{
 			StorageARN:              hyperv1.RoleARN(roles.StorageARN),
 			KubeCloudControllerARN:  hyperv1.RoleARN(roles.KubeCloudControllerARN),
@@ -169,6 +175,9 @@ func (c Cluster) platform() *hyperv1.AWSPlatformSpec {
 			ControlPlaneOperatorARN: hyperv1.RoleARN(roles.ControlPlaneOperatorARN),
 		},
 		ResourceTags: []hyperv1.AWSResourceTag{{Key: names.ClusterTag(c.Infra.InfraID), Value: names.ClusterTagValue}},
+	}
+	if c.hasIngress() {
+		p.RolesRef.IngressARN = hyperv1.RoleARN(roles.IngressARN)
 	}
 	if len(c.Infra.Zones) > 0 {
 		first := c.Infra.Zones[0]
@@ -190,8 +199,10 @@ func (c Cluster) platform() *hyperv1.AWSPlatformSpec {
 }
 
 func (c Cluster) dns() hyperv1.DNSSpec {
-	// The ids of the zones have no effect: external-dns finds the public one, and the control plane has one of its own.
 	d := hyperv1.DNSSpec{BaseDomain: c.Infra.BaseDomain}
+	if c.hasIngress() { // only names of applications are in these zones
+		d.PublicZoneID, d.PrivateZoneID = c.Infra.PublicZoneID, c.Infra.PrivateZoneID
+	}
 	switch prefix := c.Infra.BaseDomainPrefix; prefix {
 	case "":
 	case infra.NoPrefix:

@@ -30,6 +30,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestDiagnosis", Minutes: 6},
 	{Name: "TestDrills", Minutes: 24, Alone: true},
 	{Name: "TestEveryday", Minutes: 2},
+	{Name: "TestIngress", Minutes: 4},
 	{Name: "TestInstallation", Minutes: 2, Alone: true},
 	{Name: "TestKarpenter", Minutes: 6},
 	{Name: "TestKeys", Minutes: 16},

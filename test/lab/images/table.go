@@ -38,6 +38,9 @@ func table() []image {
 		{name: "metrics-server", programs: []at{{"metrics-server", "/metrics-server"}}},
 		{name: "aws-cloud-controller-manager", programs: []at{{"aws-cloud-controller-manager", "/bin/aws-cloud-controller-manager"}}},
 		{name: Karpenter, onRequest: true, programs: []at{{"karpenter", "/ko-app/controller"}}},
+		{name: Traefik, onRequest: true, programs: []at{{"traefik", "/usr/local/bin/traefik"}}, beside: map[string]string{
+			"/entrypoint.sh": "it finds out by its arguments what it runs, and pods name the program",
+		}},
 		{name: "cluster-api", programs: []at{{"cluster-api-manager", "/manager"}}},
 		{name: "cluster-api-provider-aws", programs: []at{{"cluster-api-provider-aws-manager", "/manager"}}},
 	}
@@ -70,6 +73,9 @@ const ExternalDNS = "external-dns"
 
 // Karpenter is the name of the image that creates nodes on demand. Its build takes longer than all other builds.
 const Karpenter = "karpenter"
+
+// Traefik is the name of the image of the ingress controller.
+const Traefik = "traefik"
 
 // Prometheus is the name of the image of Prometheus, for tests of alerts.
 const Prometheus = "prometheus"

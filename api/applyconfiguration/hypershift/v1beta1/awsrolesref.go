@@ -11,7 +11,7 @@ import (
 //
 // AWSRolesRef lists the roles of a cluster, one for each component. The required policies are in config/iam.
 type AWSRolesRefApplyConfiguration struct {
-	// IngressARN is for the ingress operator of the hosted cluster. Releases of upstream Kubernetes have no such component.
+	// IngressARN is for the DNS records of the applications, if capabilities enables Ingress.
 	IngressARN *hypershiftv1beta1.RoleARN `json:"ingressARN,omitempty"`
 	// ImageRegistryARN is for the image registry of the hosted cluster. Releases of upstream Kubernetes have no such
 	// component.

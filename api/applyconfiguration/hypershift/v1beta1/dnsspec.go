@@ -12,10 +12,11 @@ type DNSSpecApplyConfiguration struct {
 	// baseDomainPrefix is the part between the name of the cluster's applications and the base domain. The default is
 	// the name of the cluster. If it is empty, there is no such part. It cannot be changed once it is set.
 	BaseDomainPrefix *string `json:"baseDomainPrefix,omitempty"`
-	// publicZoneID is the id of the hosted zone for public names. It cannot be changed once it is set.
+	// publicZoneID is the id of the hosted zone for the public names of applications, if capabilities enables Ingress. It cannot be changed
+	// once it is set.
 	PublicZoneID *string `json:"publicZoneID,omitempty"`
-	// privateZoneID is the id of the hosted zone for names that only the cluster's own network resolves. It cannot be
-	// changed once it is set.
+	// privateZoneID is the id of the hosted zone for the names of applications that only the cluster's own network resolves, if
+	// capabilities enables Ingress. It cannot be changed once it is set.
 	PrivateZoneID *string `json:"privateZoneID,omitempty"`
 }
 

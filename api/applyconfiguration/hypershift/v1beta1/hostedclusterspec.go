@@ -100,7 +100,7 @@ type HostedClusterSpecApplyConfiguration struct {
 	// hypershift.openshift.io, network.openshift.io, cluster.x-k8s.io, kubernetes.io and k8s.io, except
 	// app.kubernetes.io.
 	Labels map[string]hypershiftv1beta1.LabelValue `json:"labels,omitempty"`
-	// capabilities turns optional parts of the release on and off. It cannot be changed.
+	// capabilities turns optional parts of the release on and off.
 	Capabilities *CapabilitiesApplyConfiguration `json:"capabilities,omitempty"`
 	// monitoring configures which metrics of the control plane the users of the cluster can see.
 	Monitoring *MonitoringSpecApplyConfiguration `json:"monitoring,omitempty"`

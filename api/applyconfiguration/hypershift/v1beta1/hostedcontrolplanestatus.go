@@ -80,6 +80,10 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	NodeAccess *NodeAccessRecordApplyConfiguration `json:"nodeAccess,omitempty"`
 	// AutoNode counts the nodes that were created on demand.
 	AutoNode *AutoNodeStatusApplyConfiguration `json:"autoNode,omitempty"`
+	// Ingress is the observed state of the ingress controller, if the cluster has one.
+	Ingress *IngressStatusApplyConfiguration `json:"ingress,omitempty"`
+	// IngressRecords is the data that deletion of the DNS records of applications needs. It is recorded before a record is created.
+	IngressRecords *IngressRecordsRecordApplyConfiguration `json:"ingressRecords,omitempty"`
 	// EtcdRestore is the UID of the EtcdRestore whose backup etcd begins with, or has begun with.
 	EtcdRestore *string `json:"etcdRestore,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
@@ -296,6 +300,22 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithNodeAccess(value *NodeA
 // If called multiple times, the AutoNode field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithAutoNode(value *AutoNodeStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.AutoNode = value
+	return b
+}
+
+// WithIngress sets the Ingress field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Ingress field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithIngress(value *IngressStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.Ingress = value
+	return b
+}
+
+// WithIngressRecords sets the IngressRecords field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the IngressRecords field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithIngressRecords(value *IngressRecordsRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.IngressRecords = value
 	return b
 }
 

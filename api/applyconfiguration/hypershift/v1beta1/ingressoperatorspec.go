@@ -9,10 +9,10 @@ import (
 // IngressOperatorSpecApplyConfiguration represents a declarative configuration of the IngressOperatorSpec type for use
 // with apply.
 //
-// IngressOperatorSpec configures the ingress operator.
+// IngressOperatorSpec configures the ingress controller.
 type IngressOperatorSpecApplyConfiguration struct {
-	// endpointPublishingStrategy defines how the default ingress controller is published. The default depends on the
-	// platform. A change changes the address of the applications.
+	// endpointPublishingStrategy defines how the ingress controller is published. The default is LoadBalancerService, with a network load
+	// balancer that is internal for a private cluster. A change changes the address of the applications.
 	EndpointPublishingStrategy *v1.EndpointPublishingStrategy `json:"endpointPublishingStrategy,omitempty"`
 }
 

@@ -11,7 +11,7 @@ type OperatorConfigurationApplyConfiguration struct {
 	ClusterVersionOperator *ClusterVersionOperatorSpecApplyConfiguration `json:"clusterVersionOperator,omitempty"`
 	// clusterNetworkOperator configures the operator of the network plugin.
 	ClusterNetworkOperator *ClusterNetworkOperatorSpecApplyConfiguration `json:"clusterNetworkOperator,omitempty"`
-	// ingressOperator configures the operator of the routes of applications.
+	// ingressOperator configures the ingress controller, if capabilities enables Ingress.
 	IngressOperator *IngressOperatorSpecApplyConfiguration `json:"ingressOperator,omitempty"`
 }
 

@@ -58,7 +58,7 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 	b := builder{Cloud: c, Spec: s}
 	nodes := []*rg.Node{b.provider()}
 	for _, r := range s.roles() {
-		nodes = append(nodes, b.role(r.node(), s.roleName(r), s.trust(r.subjects), provider),
+		nodes = append(nodes, b.role(r.node(), s.roleName(r), s.trust(r.subject), provider),
 			b.policy(r.node(), "policy/"+r.suffix, s.roleName(r), s.InfraID+"-"+r.suffix, r.policy))
 	}
 	if s.VPCOwner != "" {
@@ -72,6 +72,9 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 			ID: "profile-role", ProfileID: instanceProfile, ProfileName: names.InstanceProfile(s.InfraID), RoleID: workerRole, RoleName: worker,
 		}))
 }
+
+// stsAudience is the audience of tokens that the pod identity webhook mounts.
+const stsAudience = "sts.amazonaws.com"
 
 // clients are the audiences of tokens that AWS accepts from the issuer.
 var clients = []string{names.WebIdentityAudience, stsAudience}

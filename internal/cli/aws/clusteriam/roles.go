@@ -16,33 +16,22 @@ var documents embed.FS
 // role is a role that tokens of the cluster's issuer assume.
 type role struct {
 	suffix string
-	// subjects are ours (names.ControlPlaneOperatorSubject, ...), or service accounts of the hosted cluster.
-	subjects []string
+	// subject is one that no administrator of the hosted cluster can create a token for.
+	subject string
 	// policy is a file of config/iam, or of policies/.
 	policy string
 }
 
-func serviceAccounts(namespace string, accounts ...string) []string {
-	var subjects []string
-	for _, a := range accounts {
-		subjects = append(subjects, "system:serviceaccount:"+namespace+":"+a)
-	}
-	return subjects
-}
-
-// The roles. Other hypershift command lines use the same names. For programs that run next to the control plane, the
-// subjects are those that no administrator of the hosted cluster can create a token for.
+// The roles of the programs that run next to the control plane. Other hypershift command lines use the same names.
 var (
-	ingress              = role{"openshift-ingress", serviceAccounts("openshift-ingress-operator", "ingress-operator"), "ingress.json"}
-	imageRegistry        = role{"openshift-image-registry", serviceAccounts("openshift-image-registry", "cluster-image-registry-operator", "registry"), "image-registry.json"}
-	storage              = role{"aws-ebs-csi-driver-controller", []string{names.StorageSubject}, iam.Storage}
-	cloudController      = role{"cloud-controller", []string{names.CloudControllerSubject}, iam.CloudController}
-	nodePool             = role{"node-pool", []string{names.CAPIProviderSubject}, iam.NodePoolManagement}
-	controlPlaneOperator = role{"control-plane-operator", []string{names.ControlPlaneOperatorSubject}, iam.ControlPlaneOperator}
-	network              = role{"cloud-network-config-controller", serviceAccounts("openshift-cloud-network-config-controller", "cloud-network-config-controller"), "network.json"}
-	kmsProvider          = role{"kms-provider", []string{names.KMSSubject}, iam.KMSProvider}
-	karpenter            = role{"karpenter", []string{names.KarpenterSubject}, iam.Karpenter}
-	etcdBackup           = role{"etcd-backup", []string{names.EtcdBackupSubject}, iam.EtcdBackup}
+	ingress              = role{"openshift-ingress", names.IngressSubject, iam.Ingress}
+	storage              = role{"aws-ebs-csi-driver-controller", names.StorageSubject, iam.Storage}
+	cloudController      = role{"cloud-controller", names.CloudControllerSubject, iam.CloudController}
+	nodePool             = role{"node-pool", names.CAPIProviderSubject, iam.NodePoolManagement}
+	controlPlaneOperator = role{"control-plane-operator", names.ControlPlaneOperatorSubject, iam.ControlPlaneOperator}
+	kmsProvider          = role{"kms-provider", names.KMSSubject, iam.KMSProvider}
+	karpenter            = role{"karpenter", names.KarpenterSubject, iam.Karpenter}
+	etcdBackup           = role{"etcd-backup", names.EtcdBackupSubject, iam.EtcdBackup}
 )
 
 // node is the node of the role.
@@ -53,17 +42,21 @@ func (r role) node() string { return "role/" + r.suffix }
 // accepted for the calls that programs next to the control plane may do.
 const sharedRole = "shared-role"
 
+// openShiftRoles are the roles of programs that only releases of OpenShift have. Other command lines, and earlier versions of this one, create
+// them. They are only deleted.
+var openShiftRoles = []string{"openshift-image-registry", "cloud-network-config-controller"}
+
 // suffixes of all roles that a command line may have created, for deletion.
 func suffixes() []string {
 	var all []string
-	for _, r := range []role{ingress, imageRegistry, storage, cloudController, nodePool, controlPlaneOperator, network, kmsProvider, karpenter, etcdBackup} {
+	for _, r := range []role{ingress, storage, cloudController, nodePool, controlPlaneOperator, kmsProvider, karpenter, etcdBackup} {
 		all = append(all, r.suffix)
 	}
-	return append(all, sharedRole)
+	return append(append(all, openShiftRoles...), sharedRole)
 }
 
 func (s Spec) roles() []role {
-	roles := []role{imageRegistry, storage, cloudController, nodePool, controlPlaneOperator, network}
+	roles := []role{storage, cloudController, nodePool, controlPlaneOperator}
 	// The role of ingress may change records in the zones of the base domain only.
 	if s.hasBaseDomain() {
 		roles = append(roles, ingress)
@@ -83,27 +76,16 @@ func (s Spec) roles() []role {
 // roleName is the name of the role.
 func (s Spec) roleName(r role) string { return s.InfraID + "-" + r.suffix }
 
-// trust is the trust policy for tokens with one of the subjects. It checks the audience, too: the hosted API server issues
-// tokens for any audience that a pod requests.
-func (s Spec) trust(subjects []string) string {
-	operators := true
-	for _, subject := range subjects {
-		operators = operators && !strings.HasPrefix(subject, "system:serviceaccount:")
-	}
-	audiences := []string{names.WebIdentityAudience}
-	if !operators {
-		audiences = append(audiences, stsAudience)
-	}
+// trust is the trust policy for tokens with the subject. It checks the audience, too: the hosted API server issues tokens for any audience that
+// a pod requests.
+func (s Spec) trust(subject string) string {
 	return document([]any{map[string]any{
 		"Effect":    "Allow",
 		"Action":    "sts:AssumeRoleWithWebIdentity",
 		"Principal": map[string]any{"Federated": s.arn("oidc-provider/" + s.issuer())},
-		"Condition": map[string]any{"StringEquals": map[string]any{s.issuer() + ":sub": subjects, s.issuer() + ":aud": audiences}},
+		"Condition": map[string]any{"StringEquals": map[string]any{s.issuer() + ":sub": subject, s.issuer() + ":aud": names.WebIdentityAudience}},
 	}})
 }
-
-// stsAudience is the audience of tokens that the pod identity webhook mounts.
-const stsAudience = "sts.amazonaws.com"
 
 func document(statements []any) string { return iamrole.Document(statements...) }
 

@@ -165,7 +165,7 @@ type Output struct {
 	EtcdBackupRoleARN         string      `json:"etcdBackupRoleARN,omitempty"`
 }
 
-// OutputRoles is spec.platform.aws.rolesRef of the HostedCluster.
+// OutputRoles is spec.platform.aws.rolesRef of the HostedCluster. The roles of programs that only OpenShift has are empty.
 type OutputRoles struct {
 	IngressARN              string `json:"ingressARN"`
 	ImageRegistryARN        string `json:"imageRegistryARN"`
@@ -182,7 +182,7 @@ func NewOutput(s Spec) Output {
 	o := Output{
 		Region: s.Region, ProfileName: names.InstanceProfile(s.InfraID), InfraID: s.InfraID, IssuerURL: s.IssuerURL,
 		Roles: OutputRoles{
-			ImageRegistryARN: arn(imageRegistry), StorageARN: arn(storage), NetworkARN: arn(network),
+			StorageARN:             arn(storage),
 			KubeCloudControllerARN: arn(cloudController), NodePoolManagementARN: arn(nodePool), ControlPlaneOperatorARN: arn(controlPlaneOperator),
 		},
 	}

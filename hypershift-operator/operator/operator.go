@@ -54,6 +54,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/metricsauth"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/metricsclient"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/policycheck"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/versionpublisher"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/zonepublisher"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
@@ -66,7 +67,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/profiling"
+	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/routes"
+	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
 // noServer is the address of a server that the operator does not have.
@@ -151,7 +154,7 @@ func (o *Operator) AddControllers(ctx context.Context) error {
 		return err
 	}
 	users := contents.New(o.GetAPIReader(), sources, clock.RealClock{})
-	if err := errors.Join(o.addHostedClusters(ctx, sources, users), o.addNodePools(users), o.addNodeBootstraps(), o.addEtcdBackups(), o.addBreakGlass(), o.addStoppedNodes()); err != nil {
+	if err := errors.Join(o.addHostedClusters(ctx, sources, users), o.addNodePools(users), o.addNodeBootstraps(), o.addEtcdBackups(), o.addBreakGlass(), o.addStoppedNodes(), o.addSupportedVersions()); err != nil {
 		return err
 	}
 	if o.options.MetricsAddr != noServer {
@@ -392,6 +395,14 @@ func (o *Operator) addAccessAPI() error {
 		Address: o.options.AccessAddr, Client: o.GetClient(), Reader: o.GetAPIReader(), Access: reviews.SubjectAccessReviews(),
 		Clock: clock.RealClock{}, Namespace: o.options.Namespace,
 	}))
+}
+
+// addSupportedVersions adds the publication of the versions that hosted clusters can have.
+func (o *Operator) addSupportedVersions() error {
+	return o.Add(&versionpublisher.Publisher{
+		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{},
+		Namespace: o.options.Namespace, Version: version.Get().Version, Versions: release.SupportedVersions(),
+	})
 }
 
 // addEndpointServices adds the provider's half of PrivateLink.

@@ -52,5 +52,13 @@ func (l Line) Supported() bool {
 
 func (l Line) String() string { return fmt.Sprintf("%d.%d", l.Major, l.Number) }
 
+// SupportedVersions lists the minor versions in the supported range, such as 1.37, the newest first.
+func SupportedVersions() (all []string) {
+	for number := newest.Number; number >= oldest.Number; number-- {
+		all = append(all, Line{Kubernetes, newest.Major, number}.String())
+	}
+	return all
+}
+
 // Window describes the supported range.
 func Window() string { return fmt.Sprintf("Kubernetes %s to %s", oldest, newest) }

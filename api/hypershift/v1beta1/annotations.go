@@ -10,6 +10,10 @@ const (
 	// DisableClusterAutoscalerAnnotation, if "true", removes the cluster autoscaler. Node pools with autoScaling keep their number
 	// of nodes, within their bounds.
 	DisableClusterAutoscalerAnnotation = "hypershift.openshift.io/disable-cluster-autoscaler"
+	// OIDCProvidersInClusterNetworkAnnotation names providers of configuration.authentication.oidcProviders, separated by commas, whose
+	// issuers only the network of the nodes reaches. The API server reaches them through the tunnels to the nodes: without nodes, it accepts
+	// no tokens of these issuers.
+	OIDCProvidersInClusterNetworkAnnotation = "hypershift.openshift.io/oidc-providers-in-cluster-network"
 	// ControlPlaneOperatorImageAnnotation replaces the control-plane-operator's image. It requires
 	// --allow-control-plane-operator-image-override of the hypershift-operator.
 	ControlPlaneOperatorImageAnnotation = "hypershift.openshift.io/control-plane-operator-image"

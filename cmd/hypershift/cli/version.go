@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/operation"
 	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/supportedversions"
 	"github.com/hosted-control-planes/hypershift/internal/version"
 )
 
@@ -32,6 +35,8 @@ type Version struct {
 type OperatorVersion struct {
 	Version string `json:"version"`
 	Image   string `json:"image"`
+	// SupportedVersions are the versions of Kubernetes that hosted clusters can have, the newest first, if the operator has published them.
+	SupportedVersions []string `json:"supportedVersions,omitempty"`
 }
 
 func newVersion(env operation.Environment) *cobra.Command {
@@ -59,6 +64,9 @@ func newVersion(env operation.Environment) *cobra.Command {
 		fmt.Fprintf(env.Out, "hypershift %s\n", info)
 		if v.Operator != nil {
 			fmt.Fprintf(env.Out, "hypershift-operator %s (%s)\n", v.Operator.Version, v.Operator.Image)
+			if supported := v.Operator.SupportedVersions; len(supported) > 0 {
+				fmt.Fprintf(env.Out, "hosted clusters can have Kubernetes %s\n", strings.Join(supported, ", "))
+			}
 		}
 		return problem
 	})
@@ -86,5 +94,10 @@ func operatorVersion(ctx context.Context, f management.Flags, namespace string) 
 	if containers := d.Spec.Template.Spec.Containers; len(containers) > 0 {
 		v.Image = containers[0].Image
 	}
+	published := &corev1.ConfigMap{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: supportedversions.Name}, published); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading the versions that the operator supports: %w", err)
+	}
+	v.SupportedVersions = supportedversions.Of(published)
 	return v, nil
 }

@@ -2,11 +2,14 @@ package kubeapiserver
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/apiserverconfig"
 )
@@ -30,6 +33,9 @@ type (
 		CertificateAuthority string   `json:"certificateAuthority,omitempty"`
 		Audiences            []string `json:"audiences"`
 		AudienceMatchPolicy  string   `json:"audienceMatchPolicy"`
+		// EgressSelectorType is cluster for an issuer that the tunnels to the nodes lead to. Kubernetes has it since 1.34:
+		// https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
+		EgressSelectorType string `json:"egressSelectorType,omitempty"`
 	}
 	claimRule struct {
 		Claim         string `json:"claim,omitempty"`
@@ -73,7 +79,11 @@ func hasProvider(env *target.ControlPlane) bool {
 // it changes.
 func adaptAuthentication(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	config := authenticationConfiguration{APIVersion: "apiserver.config.k8s.io/v1", Kind: "AuthenticationConfiguration"}
-	for _, provider := range configuration(env).Authentication.OIDCProviders {
+	providers := configuration(env).Authentication.OIDCProviders
+	if err := checkInClusterNetwork(env, providers); err != nil {
+		return err
+	}
+	for _, provider := range providers {
 		jwt, err := authenticator(env, provider)
 		if err != nil {
 			return fmt.Errorf("configuration.authentication.oidcProviders has %s: %w", provider.Name, err)
@@ -88,10 +98,33 @@ func adaptAuthentication(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	return nil
 }
 
+// inClusterNetwork returns the names of the providers whose issuers only the network of the nodes reaches.
+func inClusterNetwork(env *target.ControlPlane) (all []string) {
+	for name := range strings.SplitSeq(env.HCP.Annotations[hyperv1.OIDCProvidersInClusterNetworkAnnotation], ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// checkInClusterNetwork returns an error if the annotation names no provider: the API server would look for the issuer in another network.
+func checkInClusterNetwork(env *target.ControlPlane, providers []configv1.OIDCProvider) error {
+	for _, name := range inClusterNetwork(env) {
+		if !slices.ContainsFunc(providers, func(p configv1.OIDCProvider) bool { return p.Name == name }) {
+			return fmt.Errorf("annotation %s names %q, which is not in configuration.authentication.oidcProviders", hyperv1.OIDCProvidersInClusterNetworkAnnotation, name)
+		}
+	}
+	return nil
+}
+
 func authenticator(env *target.ControlPlane, p configv1.OIDCProvider) (jwtAuthenticator, error) {
 	jwt := jwtAuthenticator{Issuer: issuer{URL: p.Issuer.URL, DiscoveryURL: p.Issuer.DiscoveryURL, AudienceMatchPolicy: "MatchAny"}}
 	for _, audience := range p.Issuer.Audiences {
 		jwt.Issuer.Audiences = append(jwt.Issuer.Audiences, string(audience))
+	}
+	if slices.Contains(inClusterNetwork(env), p.Name) {
+		jwt.Issuer.EgressSelectorType = "cluster"
 	}
 	if name := p.Issuer.CertificateAuthority.Name; name != "" {
 		jwt.Issuer.CertificateAuthority = env.ConfigMapData(name, trustBundleKey)

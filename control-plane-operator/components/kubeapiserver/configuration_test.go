@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target/targettest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -56,6 +59,13 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 				env.HCP.Spec.Configuration.Authentication.OIDCProviders[0].ExternalClaimsSources = []configv1.ExternalClaimsSource{{}}
 			},
 			want: "externalClaimsSources, which Kubernetes does not support",
+		},
+		"an issuer in the cluster's network that is not a provider": {
+			given: func(env *target.ControlPlane) {
+				withProvider(env)
+				env.HCP.Annotations = map[string]string{hyperv1.OIDCProvidersInClusterNetworkAnnotation: "idp, another"}
+			},
+			want: `names "another", which is not in configuration.authentication.oidcProviders`,
 		},
 		"a rule about claims asks for nothing": {
 			given: func(env *target.ControlPlane) {
@@ -176,5 +186,27 @@ func TestUserNamesArePrefixed(t *testing.T) {
 				t.Errorf("got %+v, want prefix %q", got, c.wantPrefix)
 			}
 		})
+	}
+}
+
+// Only the issuers that the annotation names are reached through the tunnels: others may be in networks that no node reaches.
+func TestIssuersInTheClusterNetworkAreReachedThroughTheTunnels(t *testing.T) {
+	env := targettest.Env()
+	withProvider(env)
+	providers := &env.HCP.Spec.Configuration.Authentication.OIDCProviders
+	other := (*providers)[0]
+	other.Name, other.Issuer.URL = "other", "https://other.example.com"
+	*providers = append(*providers, other)
+	env.HCP.Annotations = map[string]string{hyperv1.OIDCProvidersInClusterNetworkAnnotation: " idp "}
+	cm := &corev1.ConfigMap{}
+	if err := adaptAuthentication(env, cm); err != nil {
+		t.Fatal(err)
+	}
+	var config authenticationConfiguration
+	if err := yaml.Unmarshal([]byte(cm.Data[authenticationFile]), &config); err != nil {
+		t.Fatal(err)
+	}
+	if idp, other := config.JWT[0].Issuer.EgressSelectorType, config.JWT[1].Issuer.EgressSelectorType; idp != "cluster" || other != "" {
+		t.Errorf("the issuers are reached through %q and %q", idp, other)
 	}
 }

@@ -35,6 +35,7 @@ var propagated = []string{
 	hyperv1.CertificateRenewalAnnotation,
 	hyperv1.RotationPauseAnnotation,
 	hyperv1.PodNetworkAnnotation,
+	hyperv1.OIDCProvidersInClusterNetworkAnnotation,
 	hyperv1.ControlPlanePriorityClassAnnotation,
 	hyperv1.APICriticalPriorityClassAnnotation,
 	hyperv1.EtcdPriorityClassAnnotation,

@@ -60,6 +60,8 @@ var sources = []source{
 			"cluster.x-k8s.io_machines.yaml",
 			"cluster.x-k8s.io_machinesets.yaml",
 		},
+		// The CRDs match the program. The go.mod of the repository has the release of the types, which may be another one.
+		pinned: filepath.Join("hack", "binaries", "cluster-api"),
 	},
 	{
 		module: "sigs.k8s.io/cluster-api-provider-aws/v2",

@@ -25,7 +25,6 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
-	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -35,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	certificatesv1alpha1 "github.com/hosted-control-planes/hypershift/api/certificates/v1alpha1"
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
@@ -143,7 +143,7 @@ func metricsOptions(address string) server.Options {
 }
 
 // GetEventRecorder returns a recorder that loses no event because of its length.
-func (o *Operator) GetEventRecorder(name string) clientevents.EventRecorder {
+func (o *Operator) GetEventRecorder(name string) recorder.EventRecorder {
 	return events.Bounded(o.Manager.GetEventRecorder(name))
 }
 

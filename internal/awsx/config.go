@@ -66,11 +66,13 @@ type WebIdentity struct {
 
 const (
 	// maxAttempts and the SDK's own exponential backoff with jitter ride out a
-	// short throttle; a longer one is the workqueue's business.
+	// short throttle; a longer one is the workqueue's business. The SDK retries
+	// after errors of a server or of the network within half a second.
 	maxAttempts = 4
 	// attemptTimeout is from the connection to the last byte of the answer. Pages
-	// of a thousand resources take a few seconds. With maxAttempts and seven
-	// seconds of backoff no call takes longer than 67 seconds.
+	// of a thousand resources take a few seconds. Between throttled attempts, the
+	// SDK waits for seven seconds in total, and for five more each if the answer
+	// asks for it: with maxAttempts no call takes longer than 82 seconds.
 	attemptTimeout = 15 * time.Second
 	// tokenTimeout is for the token that is exchanged for credentials. The SDK
 	// detaches the exchange from the call that waits for it.

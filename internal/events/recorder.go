@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
 )
 
 // Change is a change of an object, for an event. Type is Normal or Warning.
@@ -17,12 +17,16 @@ const maxNote = 1024
 
 // Bounded returns a recorder that shortens notes to the length that the API server accepts. The messages of conditions may be longer,
 // and contain answers of AWS and names that users chose; without the limit, such an event is lost.
-func Bounded(recorder events.EventRecorder) events.EventRecorder { return bounded{recorder} }
+func Bounded(unbounded recorder.EventRecorder) recorder.EventRecorder { return bounded{unbounded} }
 
-type bounded struct{ events.EventRecorder }
+type bounded struct{ recorder.EventRecorder }
 
 func (b bounded) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
 	b.EventRecorder.Eventf(regarding, related, eventType, reason, action, "%s", Shorten(fmt.Sprintf(note, args...)))
+}
+
+func (b bounded) AnnotatedEventf(regarding, related runtime.Object, annotations map[string]string, eventType, reason, action, note string, args ...any) {
+	b.EventRecorder.AnnotatedEventf(regarding, related, annotations, eventType, reason, action, "%s", Shorten(fmt.Sprintf(note, args...)))
 }
 
 // Shorten cuts a note that the API server would reject between two characters, and marks it.

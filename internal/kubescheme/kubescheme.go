@@ -21,6 +21,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -44,6 +45,7 @@ var stable = runtime.SchemeBuilder{
 	resourcev1.AddToScheme,
 	schedulingv1.AddToScheme,
 	storagev1.AddToScheme,
+	storagemigrationv1.AddToScheme,
 }
 
 // AddToScheme adds the newest stable version of every group of Kubernetes: operators read and write no other. AddToScheme of client-go

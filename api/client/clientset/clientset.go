@@ -13,7 +13,7 @@ import (
 )
 
 type Interface interface {
-	Discovery() discovery.DiscoveryInterface
+	Discovery() discovery.DiscoveryInterfaces
 	HypershiftV1beta1() hypershiftv1beta1.HypershiftV1beta1Interface
 }
 
@@ -29,7 +29,7 @@ func (c *Clientset) HypershiftV1beta1() hypershiftv1beta1.HypershiftV1beta1Inter
 }
 
 // Discovery retrieves the DiscoveryClient
-func (c *Clientset) Discovery() discovery.DiscoveryInterface {
+func (c *Clientset) Discovery() discovery.DiscoveryInterfaces {
 	if c == nil {
 		return nil
 	}

@@ -37,8 +37,8 @@ func (c *cluster) Status(_ context.Context, endpoint string) (*clientv3.StatusRe
 	if nameOf(endpoint) == c.down {
 		return nil, errors.New("connection refused")
 	}
-	status := *c.members[nameOf(endpoint)]
-	return &status, nil
+	m := c.members[nameOf(endpoint)]
+	return &clientv3.StatusResponse{Header: m.Header, Leader: m.Leader, DbSize: m.DbSize, DbSizeInUse: m.DbSizeInUse, DbSizeQuota: m.DbSizeQuota}, nil
 }
 
 func (c *cluster) Defragment(_ context.Context, endpoint string) (*clientv3.DefragmentResponse, error) {

@@ -38,14 +38,9 @@ var shared = []struct {
 	},
 	{
 		because: "these use the libraries of Kubernetes of this repository",
-		dirs:    []string{"containerd", "cyclonus", "flannel", "kwok", "metrics-server"},
+		dirs:    []string{"cloud-controller-manager", "containerd", "cyclonus", "flannel", "helm", "kwok", "metrics-server"},
 		like:    []string{rootModule, labModule},
 		modules: kubernetesLibraries,
-	},
-	{
-		because: "these use the libraries of Kubernetes 1.37",
-		dirs:    []string{"cloud-controller-manager", "helm"},
-		except:  "^sigs.k8s.io/controller-runtime$",
 	},
 	{
 		because: "these use the libraries of Kubernetes 1.35",

@@ -15,7 +15,7 @@ import (
 // hypershift-operator creates the endpoint service in the management account. The control-plane-operator creates the
 // endpoint, its security group and its DNS records in the customer's account.
 type AWSEndpointServiceApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *AWSEndpointServiceSpecApplyConfiguration   `json:"spec,omitempty"`
 	Status                           *AWSEndpointServiceStatusApplyConfiguration `json:"status,omitempty"`

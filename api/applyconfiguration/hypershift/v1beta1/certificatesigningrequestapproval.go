@@ -16,7 +16,7 @@ import (
 // access in an emergency. It approves one request: the first one with this name. The kind of the same name in the group
 // certificates.hypershift.openshift.io has the same effect.
 type CertificateSigningRequestApprovalApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *hypershiftv1beta1.CertificateSigningRequestApprovalSpec   `json:"spec,omitempty"`
 	Status                           *hypershiftv1beta1.CertificateSigningRequestApprovalStatus `json:"status,omitempty"`

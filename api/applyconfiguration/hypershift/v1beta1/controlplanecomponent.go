@@ -14,7 +14,7 @@ import (
 //
 // ControlPlaneComponent is the state of one component of a hosted control plane.
 type ControlPlaneComponentApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *hypershiftv1beta1.ControlPlaneComponentSpec   `json:"spec,omitempty"`
 	Status                           *ControlPlaneComponentStatusApplyConfiguration `json:"status,omitempty"`

@@ -13,7 +13,7 @@ import (
 //
 // EtcdBackupSchedule makes backups of HostedClusters at scheduled times: it creates and deletes HCPEtcdBackups. docs/backup.md describes it.
 type EtcdBackupScheduleApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *EtcdBackupScheduleSpecApplyConfiguration   `json:"spec,omitempty"`
 	Status                           *EtcdBackupScheduleStatusApplyConfiguration `json:"status,omitempty"`

@@ -13,7 +13,7 @@ import (
 //
 // EtcdRestore makes a HostedCluster go back to a backup of its etcd, or begin with one. docs/backup.md describes it.
 type EtcdRestoreApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *EtcdRestoreSpecApplyConfiguration   `json:"spec,omitempty"`
 	Status                           *EtcdRestoreStatusApplyConfiguration `json:"status,omitempty"`

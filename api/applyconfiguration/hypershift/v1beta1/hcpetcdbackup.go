@@ -14,7 +14,7 @@ import (
 // HCPEtcdBackup is one backup of the etcd of the control plane in its namespace. The snapshot is verified in a scratch etcd and stored in
 // S3. docs/backup.md describes it.
 type HCPEtcdBackupApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *HCPEtcdBackupSpecApplyConfiguration   `json:"spec,omitempty"`
 	Status                           *HCPEtcdBackupStatusApplyConfiguration `json:"status,omitempty"`

@@ -14,7 +14,7 @@ import (
 // HostedCluster is a Kubernetes cluster. Its control plane runs as pods in the management cluster, where this object
 // exists. Its workers run in the user's account.
 type HostedClusterApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the desired state.
 	Spec *HostedClusterSpecApplyConfiguration `json:"spec,omitempty"`

@@ -14,7 +14,7 @@ import (
 // HostedControlPlane is the control plane of one HostedCluster, in its own namespace. The hypershift-operator writes
 // its spec. The control-plane-operator in the same namespace reconciles it.
 type HostedControlPlaneApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *HostedControlPlaneSpecApplyConfiguration   `json:"spec,omitempty"`
 	Status                           *HostedControlPlaneStatusApplyConfiguration `json:"status,omitempty"`

@@ -14,7 +14,7 @@ import (
 // NodeBootstrap creates the user data of one machine: its configuration, and a bootstrap token with which this
 // machine may join once.
 type NodeBootstrapApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *NodeBootstrapSpecApplyConfiguration   `json:"spec,omitempty"`
 	Status                           *NodeBootstrapStatusApplyConfiguration `json:"status,omitempty"`

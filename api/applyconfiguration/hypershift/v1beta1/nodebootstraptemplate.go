@@ -13,7 +13,7 @@ import (
 //
 // NodeBootstrapTemplate is the template from which Cluster API creates the NodeBootstraps of a NodePool's machines.
 type NodeBootstrapTemplateApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                             *NodeBootstrapTemplateSpecApplyConfiguration `json:"spec,omitempty"`
 }

@@ -14,7 +14,7 @@ import (
 // NodePool is a set of identical workers: one instance type, one subnet, one release, one configuration. It belongs
 // to the HostedCluster with the name spec.clusterName in the same namespace.
 type NodePoolApplyConfiguration struct {
-	v1.TypeMetaApplyConfiguration    `json:",inline"`
+	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the desired state.
 	Spec *NodePoolSpecApplyConfiguration `json:"spec,omitempty"`

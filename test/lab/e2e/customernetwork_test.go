@@ -176,8 +176,11 @@ func (n *customerServers) start() {
 		}
 		return nil
 	})
-	zone, err := on.AWS.PrivateZone(n.t.Context(), n.customer.Account, corpDomain, n.customer.VPC)
-	n.must(err)
+	zone := ""
+	n.must(on.AWS.Given(n.t.Context(), n.customer.Account, func() (err error) {
+		zone, err = on.AWS.PrivateZone(n.t.Context(), n.customer.Account, corpDomain, n.customer.VPC)
+		return err
+	}))
 	record := func(ctx context.Context, action types.ChangeAction) error {
 		_, err := route53.NewFromConfig(on.AWS.Config(n.customer.Account)).ChangeResourceRecordSets(ctx, &route53.ChangeResourceRecordSetsInput{
 			HostedZoneId: &zone, ChangeBatch: &types.ChangeBatch{Changes: []types.Change{{Action: action, ResourceRecordSet: &types.ResourceRecordSet{

@@ -147,12 +147,16 @@ func (h *hosted) records(ctx context.Context, zone string) (found []string, _ er
 	return found, nil
 }
 
-// noRecords fails the test if a zone has names of applications.
+// noRecords fails the test if a zone has names of applications, and deletes the zones: another run has zones of the same names.
 func (h *hosted) noRecords(ctx context.Context) {
 	for _, zone := range []string{h.hc.Spec.DNS.PublicZoneID, h.hc.Spec.DNS.PrivateZoneID} {
 		left, err := h.records(ctx, zone)
 		if err != nil || len(left) > 0 {
 			h.t.Errorf("hosted zone %s has %v after the deletion, %v", zone, left, err)
+			continue
+		}
+		if _, err := route53.NewFromConfig(on.AWS.Config(h.customer.Account)).DeleteHostedZone(ctx, &route53.DeleteHostedZoneInput{Id: &zone}); err != nil {
+			h.t.Error(err)
 		}
 	}
 }

@@ -120,6 +120,11 @@ func TestFormedOfARestoreInPlace(t *testing.T) {
 func up(env *target.ControlPlane) {
 	env.HCP.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
 	env.Available = []string{names.Etcd}
+	reported(env, metav1.ConditionTrue, hyperv1.EtcdQuorumAvailableReason)
+}
+
+func reported(env *target.ControlPlane, status metav1.ConditionStatus, reason string) {
+	meta.SetStatusCondition(&env.HCP.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: status, Reason: reason})
 }
 
 // down is a cluster that has been up and is not available.
@@ -131,7 +136,13 @@ func down(env *target.ControlPlane) {
 // failing is a cluster that has been up. Its etcd is not available any more, and the status of the component is older than that.
 func failing(env *target.ControlPlane) {
 	up(env)
-	meta.SetStatusCondition(&env.HCP.Status.Conditions, metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.EtcdDataMissingReason})
+	reported(env, metav1.ConditionFalse, hyperv1.EtcdDataMissingReason)
+}
+
+// silent is the same after its pod was deleted: neither the API server nor a pod of etcd reports anything.
+func silent(env *target.ControlPlane) {
+	up(env)
+	reported(env, metav1.ConditionUnknown, hyperv1.StatusUnknownReason)
 }
 
 func TestFormedRecordsTheFirstStart(t *testing.T) {
@@ -146,6 +157,7 @@ func TestFormedRecordsTheFirstStart(t *testing.T) {
 		"its etcd is lost":                             {down, "true", true},
 		"what was lost is given up":                    {down, "false", false},
 		"what was lost a moment ago is given up":       {failing, "false", false},
+		"its pod is being replaced":                    {silent, "false", false},
 		"what was given up has begun again":            {up, "false", true},
 		"somebody deletes the ConfigMap while it runs": {up, "", true},
 		"somebody deletes the ConfigMap of a lost one": {down, "", true},

@@ -15,8 +15,8 @@ import (
 
 // formed returns whether the cluster has been up before, so that a member without data has lost it. The ConfigMap holds
 // the value, because members read it there. A user who gives up the lost data sets it to "false", and it stays "false"
-// until etcd is available again. The status of the component may be older than the value: EtcdAvailable was False when the user read that the
-// data is lost. Deleting the ConfigMap does not give up data. A restore in place begins while the control plane has no pods, and gives up
+// until etcd is available again. The status of the component may be older than the value, and EtcdAvailable is Unknown while neither the API server
+// nor a pod of etcd reports anything: only an API server that reads from etcd shows that the data has begun again. Deleting the ConfigMap does not give up data. A restore in place begins while the control plane has no pods, and gives up
 // the data, too.
 func formed(env *target.ControlPlane) bool {
 	i := env.HCP.Status.Initialization
@@ -25,7 +25,7 @@ func formed(env *target.ControlPlane) bool {
 		return false
 	}
 	if env.ConfigMapData(ConfigMap, formedKey) == "false" {
-		return once && !env.HCP.Sleeps() && slices.Contains(env.Available, names.Etcd) && !meta.IsStatusConditionFalse(env.HCP.Status.Conditions, hyperv1.EtcdAvailable)
+		return once && !env.HCP.Sleeps() && slices.Contains(env.Available, names.Etcd) && meta.IsStatusConditionTrue(env.HCP.Status.Conditions, hyperv1.EtcdAvailable)
 	}
 	return once
 }

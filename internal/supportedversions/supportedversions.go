@@ -1,5 +1,5 @@
-// Package supportedversions defines the ConfigMap with the versions of Kubernetes that an operator supports for hosted clusters. HyperShift's operator
-// writes the same.
+// Package supportedversions defines the ConfigMap with the versions of Kubernetes that an operator supports for hosted clusters. HyperShift's
+// operator writes the same.
 //
 //	metadata: {namespace: <that of the operator>, name: supported-versions, labels: {hypershift.openshift.io/supported-versions: "true"}}
 //	data:

@@ -26,6 +26,7 @@ func HostedCluster(hc *hyperv1.HostedCluster) field.ErrorList {
 	errs = append(errs, apiServer(s)...)
 	errs = append(errs, authentication(authenticationOf(s), oauthOf(s), s.IssuerURL)...)
 	errs = append(errs, namedCertificates(apiServerOf(s), ReservedServerNames(hc))...)
+	errs = append(errs, ingress(hc)...)
 	errs = append(errs, annotations(hc)...)
 	return append(errs, clusterProxy(proxyOf(s), spec.Child("configuration", "proxy"))...)
 }

@@ -201,6 +201,25 @@ func TestHostedClusterErrorsNameTheReasonAndTheChange(t *testing.T) {
 			},
 			reason: hyperv1.UnsupportedPublishingReason, says: []string{".example.com to APIServer and OAuthServer"},
 		},
+		"a domain of applications that DNS cannot have": {
+			change: func(hc *hyperv1.HostedCluster) { applications(hc, "Shöp.example.com") },
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"the domain of applications is Shöp.example.com"},
+		},
+		"a domain of applications with the API server's name": {
+			change: func(hc *hyperv1.HostedCluster) {
+				publish(hc, hyperv1.APIServer, hyperv1.Route, "api.shop.example.com")
+				applications(hc, "shop.example.com")
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"a certificate that is valid for the API server, api.shop.example.com"},
+		},
+		"a domain of applications in a namespace": {
+			change: func(hc *hyperv1.HostedCluster) { applications(hc, "clusters-demo.svc") },
+			reason: hyperv1.InvalidConfigurationReason, says: []string{"names in svc are those of the control plane"},
+		},
+		"a domain of applications": {change: func(hc *hyperv1.HostedCluster) { applications(hc, "shop.example.com") }},
+		"a domain without applications": {
+			change: func(hc *hyperv1.HostedCluster) { applications(hc, "Shöp.example.com"); hc.Spec.Capabilities = nil },
+		},
 		"node ports on AWS": {
 			change: func(hc *hyperv1.HostedCluster) { publish(hc, hyperv1.Konnectivity, hyperv1.NodePort, "") },
 			reason: hyperv1.UnsupportedPublishingReason, says: []string{"Konnectivity as NodePort", "use Route"},
@@ -641,4 +660,13 @@ func TestAnInfraIDThatCannotBeDerivedIsRequired(t *testing.T) {
 			}
 		})
 	}
+}
+
+// applications gives the cluster an ingress controller with a domain.
+func applications(hc *hyperv1.HostedCluster, domain string) {
+	hc.Spec.Capabilities = &hyperv1.Capabilities{Enabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
+	if hc.Spec.Configuration == nil {
+		hc.Spec.Configuration = &hyperv1.ClusterConfiguration{}
+	}
+	hc.Spec.Configuration.Ingress = &configv1.IngressSpec{Domain: domain}
 }

@@ -11,6 +11,11 @@ func (in *HostedControlPlane) HasIngress() bool {
 	return in.Spec.Capabilities.Enables(IngressCapability)
 }
 
+// MayHaveIngress reports whether the cluster has or had an ingress controller, with a load balancer that the deletion of the cluster removes.
+func (in *HostedControlPlane) MayHaveIngress() bool {
+	return in.HasIngress() || in.Status.Ingress != nil
+}
+
 // IngressDomain returns the domain of the cluster's applications, such as apps.example.example.com, or "" for a cluster without a domain.
 func (in *HostedControlPlane) IngressDomain() string {
 	if c := in.Spec.Configuration; c != nil && c.Ingress != nil && c.Ingress.Domain != "" {

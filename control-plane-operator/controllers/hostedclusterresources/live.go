@@ -205,8 +205,11 @@ func ensureAutoNode(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// ingressInterval is the interval for observing an ingress controller that is not available yet. Nothing watches it.
-const ingressInterval = 5 * time.Second
+// The intervals for observing the ingress controller, which nothing watches: while it is not available, and afterwards.
+const (
+	ingressInterval     = 5 * time.Second
+	ingressRestInterval = time.Minute
+)
 
 // ensureIngress prepares the cluster for its ingress controller, whose objects are among the independent sets, and observes it.
 func ensureIngress(ctx context.Context, s *scope) error {
@@ -221,6 +224,8 @@ func ensureIngress(ctx context.Context, s *scope) error {
 	s.facts.ingress, s.hcp.Status.Ingress = &f, f.Status()
 	if f.Condition(s.hcp).Status == metav1.ConditionFalse {
 		s.requeueAfter(ingressInterval)
+	} else {
+		s.requeueAfter(ingressRestInterval)
 	}
 	return nil
 }

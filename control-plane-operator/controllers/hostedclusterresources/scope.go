@@ -57,5 +57,5 @@ const yes = "true"
 // emptying is true if the cluster is to be emptied before its API server is deleted.
 func (s *scope) emptying() bool {
 	return s.hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] == yes &&
-		(s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes || s.hcp.Spec.AutoNode.Karpenter() != nil || s.hcp.HasIngress())
+		(s.hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] == yes || s.hcp.Spec.AutoNode.Karpenter() != nil || s.hcp.MayHaveIngress())
 }

@@ -83,7 +83,10 @@ func setFrom[Fact any](fact *Fact, condition func(Fact) metav1.Condition) (metav
 // report sets the conditions of single steps.
 func report(s *scope, outcomes reconcile.Report, conditions *reconcile.Conditions) {
 	if s.hcp.Sleeps() && !s.emptying() {
-		for _, condition := range []string{hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable} {
+		if !s.hcp.HasIngress() {
+			conditions.Remove(hyperv1.IngressAvailable)
+		}
+		for _, condition := range []string{hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.IngressAvailable} {
 			if conditions.Get(condition) != nil {
 				conditions.Set(condition, metav1.ConditionUnknown, hyperv1.AsleepReason, component.Asleep)
 			}

@@ -78,23 +78,27 @@ func (r *Reconciler) record(ctx context.Context, s *scope) error {
 	return s.status.AddFinalizer(ctx, hyperv1.IngressRecordsFinalizer)
 }
 
+// union returns the former values that are not wanted, and then the wanted ones, of which none is cut off.
 func union(former, wanted []string) []string {
-	all := slices.Clone(former)
-	for _, w := range wanted {
-		if !slices.Contains(all, w) {
-			all = append(all, w)
-		}
-	}
+	all := slices.DeleteFunc(slices.Clone(former), func(f string) bool { return slices.Contains(wanted, f) })
+	all = append(all, wanted...)
 	return all[max(0, len(all)-maxFormer):]
 }
 
 // ensureRecords creates the record in each zone, or lets it lead to the load balancer.
 func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	want := records.Record{Name: s.want.Names[0], Target: s.want.Targets[0], TTL: ttl}
+	var errs []error // the problem of one zone does not concern the other
 	for _, zone := range s.want.ZoneIDs {
-		if err := r.manager(s, zone, want.Name).Ensure(ctx, []records.Record{want}, s.ofAnother); err != nil {
-			return problem(zone, err)
-		}
+		errs = append(errs, problem(zone, r.manager(s, zone, want.Name).Ensure(ctx, []records.Record{want}, s.ofAnother)))
+	}
+	return firstOf(errs)
+}
+
+// firstOf returns the first error, so that its reason and its time are those of the step.
+func firstOf(errs []error) error {
+	if at := slices.IndexFunc(errs, func(err error) bool { return err != nil }); at >= 0 {
+		return errs[at]
 	}
 	return nil
 }
@@ -125,16 +129,15 @@ func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
 	if recorded == nil {
 		return nil
 	}
+	var errs []error
 	for _, zone := range recorded.ZoneIDs {
 		for _, name := range recorded.Names {
 			manager := r.manager(s, zone, name)
 			manager.Invalidate(0)
-			if err := manager.Delete(ctx, []string{name}, s.ofAnother); err != nil {
-				return problem(zone, err)
-			}
+			errs = append(errs, problem(zone, manager.Delete(ctx, []string{name}, s.ofAnother)))
 		}
 	}
-	return nil
+	return firstOf(errs)
 }
 
 // forget removes the record, and then the finalizer.
@@ -167,6 +170,8 @@ func (s *scope) ofAnother(_ context.Context, target string) (bool, error) {
 func problem(zone string, err error) error {
 	var claimed *records.ClaimedError
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &claimed):
 		return reconcile.Wait(time.Minute, hyperv1.RecordClaimedReason,
 			"record %s of hosted zone %s leads to %s, which is no load balancer of this cluster: delete the record", claimed.Name, zone, claimed.Target)

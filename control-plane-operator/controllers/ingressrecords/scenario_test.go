@@ -69,7 +69,7 @@ func TestRecordsLeadToTheLoadBalancer(t *testing.T) {
 		},
 		"a zone that does not exist": {
 			change: func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.DNS.PublicZoneID = "Z0123456789" },
-			status: "False", reason: hyperv1.IngressZoneMissingReason, words: []string{"Z0123456789"},
+			private: ours, status: "False", reason: hyperv1.IngressZoneMissingReason, words: []string{"Z0123456789"},
 		},
 		"no load balancer yet": {
 			change: func(hcp *hyperv1.HostedControlPlane) { hcp.Status.Ingress = nil },
@@ -127,6 +127,22 @@ func TestRecordsOfOthersStay(t *testing.T) {
 				t.Errorf("the record was %q and is %q", before, got)
 			}
 		})
+	}
+}
+
+// A record of another person in one zone does not keep ours out of the other.
+func TestTheProblemOfOneZoneDoesNotConcernTheOther(t *testing.T) {
+	e := newCustomerZones(t)
+	e.put(e.public, "*.apps.demo.example.com", types.RRTypeCname, "shop.example.org")
+	e.runPasses(2)
+	e.ExpectCondition(hyperv1.IngressRecordsAvailable, "False", hyperv1.RecordClaimedReason, e.public)
+	if got := e.leads(e.private); got != ours {
+		t.Errorf("the private zone has %q", got)
+	}
+	e.Delete(e.Object)
+	e.runPasses(3)
+	if got := e.leads(e.private); got != "" || e.Exists(testenv.HostedControlPlane()) {
+		t.Errorf("left after deletion: %q", got)
 	}
 }
 

@@ -51,7 +51,7 @@ func Find(ctx context.Context, hosted client.Client, hcp *hyperv1.HostedControlP
 	if hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "true" {
 		lists = nil // the user keeps them
 	}
-	if hcp.HasIngress() && lists == nil {
+	if hcp.MayHaveIngress() && lists == nil {
 		lists = append(lists, found.listIngressController)
 	}
 	if hcp.Spec.AutoNode.Karpenter() != nil {

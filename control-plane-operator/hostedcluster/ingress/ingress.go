@@ -80,8 +80,9 @@ func (f *Facts) observe(ctx context.Context, b *objects.Builder) error {
 		return fmt.Errorf("reading the ingress controller: %w", err)
 	}
 	f.Ready = pods.Status.ReadyReplicas
-	if svc.UID == "" || !svc.DeletionTimestamp.IsZero() {
-		objects.Forget(b.Cluster, names.Traefik) // a Service that users delete exists again as soon as it is gone
+	if svc.UID == "" || !svc.DeletionTimestamp.IsZero() { // it exists again soon after it is gone
+		objects.Forget(b.Cluster, names.Traefik)
+		return nil
 	}
 	for _, in := range svc.Status.LoadBalancer.Ingress {
 		f.LoadBalancer = cmp.Or(f.LoadBalancer, in.Hostname, in.IP)

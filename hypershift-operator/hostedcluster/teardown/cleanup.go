@@ -43,7 +43,7 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 	if keepsCloudResources(hc, hcp) {
 		remove = annotationFalse
 	}
-	if remove == annotationFalse && hcp.Spec.AutoNode.Karpenter() == nil && !hcp.HasIngress() {
+	if remove == annotationFalse && !hasResourcesOfOurs(hcp) {
 		if hcp.Annotations[hyperv1.HostedClusterDeletedAnnotation] != annotationTrue {
 			return nil
 		}
@@ -82,6 +82,12 @@ func (m *Manager) awaitCleanup(ctx context.Context, c *Cluster) error {
 // mayHaveCloudResources reports whether the hosted cluster may have cloud resources, and can still be asked to remove them.
 func mayHaveCloudResources(hcp *hyperv1.HostedControlPlane) bool {
 	return hcp != nil && hcp.DeletionTimestamp.IsZero() && hcp.Spec.Platform.Type == hyperv1.AWSPlatform && hcp.Status.Initialized
+}
+
+// hasResourcesOfOurs reports whether the cluster may have cloud resources that are removed even if the user keeps others: nodes on demand, and the
+// load balancer of the ingress controller.
+func hasResourcesOfOurs(hcp *hyperv1.HostedControlPlane) bool {
+	return hcp.Spec.AutoNode.Karpenter() != nil || hcp.MayHaveIngress()
 }
 
 // keepsCloudResources reports whether the user wants to keep them. The HostedControlPlane keeps the annotation of

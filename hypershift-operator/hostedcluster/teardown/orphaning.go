@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -100,9 +102,17 @@ func (m *Manager) orphanWorkerSecurityGroup(ctx context.Context, c *Cluster) err
 	return nil
 }
 
-// orphanIngressRecords does the same for the DNS records of applications.
+// orphanIngressRecords does the same for the DNS records of applications. Their deletion waits for nothing: one that takes the whole period fails,
+// for example because the role of the records is gone.
 func (m *Manager) orphanIngressRecords(ctx context.Context, c *Cluster) error {
-	reason := c.unrecoverable(m.Clock.Now())
+	now := m.Clock.Now()
+	reason := c.unrecoverable(now)
+	if reason == "" && c.isOverdue(c.ControlPlane.DeletionTimestamp.Time, now) {
+		reason = "the DNS records of applications could not be deleted"
+		if reported := meta.FindStatusCondition(c.ControlPlane.Status.Conditions, hyperv1.IngressRecordsAvailable); reported != nil && reported.Status != metav1.ConditionTrue {
+			reason += ": " + reported.Message
+		}
+	}
 	if reason == "" || !slices.Contains(c.ControlPlane.Finalizers, hyperv1.IngressRecordsFinalizer) {
 		return nil
 	}

@@ -22,7 +22,7 @@ func (m *Manager) wake(ctx context.Context, c *Cluster) error {
 	}
 	phase := hcp.SleepPhase()
 	asleep := phase == hyperv1.SleepPhaseAsleep || phase == hyperv1.SleepPhaseWaking
-	cleanup := mayHaveCloudResources(hcp) && (!keepsCloudResources(hc, hcp) || hcp.Spec.AutoNode.Karpenter() != nil)
+	cleanup := mayHaveCloudResources(hcp) && (!keepsCloudResources(hc, hcp) || hasResourcesOfOurs(hcp))
 	if !asleep || !cleanup && !slices.Contains(hc.Finalizers, hyperv1.LastBackupFinalizer) {
 		return nil
 	}

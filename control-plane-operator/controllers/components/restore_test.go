@@ -13,6 +13,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
 	"github.com/hosted-control-planes/hypershift/internal/etcdbackup"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/test/crashtest"
 	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
@@ -77,6 +78,10 @@ func TestRestoreInPlaceWaitsForTheLastPod(t *testing.T) {
 				t.Errorf("%d volume claims are left", len(claims))
 			}
 			e.phase(hyperv1.SleepPhaseAwake)
+			e.Settle()
+			e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
+				reconcile.SetCondition(&hcp.Status.Conditions, etcdAnswers, e.Clock.Now())
+			})
 			e.Settle()
 			if missing := e.ready(t.Context()); missing != "" {
 				t.Error(missing)

@@ -13,6 +13,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/test/fakerelease"
 	"github.com/hosted-control-planes/hypershift/test/testenv"
@@ -67,6 +68,9 @@ func TestChosenHostNameIsInTheFirstCertificate(t *testing.T) {
 	}
 }
 
+// etcdAnswers is the condition that the controller of the hosted API server sets.
+var etcdAnswers = metav1.Condition{Type: hyperv1.EtcdAvailable, Status: metav1.ConditionTrue, Reason: hyperv1.EtcdQuorumAvailableReason}
+
 // etcd reads in a ConfigMap that the cluster has begun, and is not restarted.
 func TestChangeOfAnotherObjectIsNoRollout(t *testing.T) {
 	e := up(t, hyperv1.SingleReplica)
@@ -75,6 +79,7 @@ func TestChangeOfAnotherObjectIsNoRollout(t *testing.T) {
 	hcp := e.HCP()
 	hcp.Status.Initialized = true
 	hcp.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	reconcile.SetCondition(&hcp.Status.Conditions, etcdAnswers, e.Clock.Now())
 	e.Must(e.Admin().Status().Update(t.Context(), hcp))
 	e.Restart()
 	e.Once()
@@ -330,6 +335,7 @@ func TestEtcdReadsFormedWithoutARestart(t *testing.T) {
 	before := e.revisions(names.Etcd)
 	hcp := e.HCP()
 	hcp.Status.Initialization = &hyperv1.HostedControlPlaneInitialization{ControlPlaneInitialized: ptr.To(true)}
+	reconcile.SetCondition(&hcp.Status.Conditions, etcdAnswers, e.Clock.Now())
 	e.Must(e.Admin().Status().Update(t.Context(), hcp))
 	e.Settle()
 	config := testenv.Named(e.Env, "etcd-config", &corev1.ConfigMap{})

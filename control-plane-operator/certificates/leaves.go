@@ -8,6 +8,7 @@ import (
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
+	"github.com/hosted-control-planes/hypershift/internal/routes"
 )
 
 // A leaf is one line of the table.
@@ -46,7 +47,7 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 		all = append(all, leaf{names.MetricsServerCertificate, names.RootCA, pki.Request{User: names.MetricsServer, Usage: pki.Server, Hosts: inService(names.MetricsServer, metav1.NamespaceSystem)}})
 	}
 	if facts.Ingress {
-		all = append(all, leaf{names.IngressCertificate, names.RootCA, pki.Request{User: "ingress", Usage: pki.Server, Hosts: []string{"*." + cmp.Or(hcp.IngressDomain(), noDomain)}}})
+		all = append(all, leaf{names.IngressCertificate, names.RootCA, pki.Request{User: "ingress", Usage: pki.Server, Hosts: []string{"*." + cmp.Or(routes.Applications(hcp.Name, hcp.Spec.DNS, hcp.Spec.Configuration), noDomain)}}})
 	}
 	if facts.PodIdentityWebhook {
 		all = append(all, leaf{names.PodIdentityWebhookCertificate, names.RootCA, pki.Request{User: names.PodIdentityWebhook, Usage: pki.Server, Hosts: inService(names.PodIdentityWebhook, ns)}})

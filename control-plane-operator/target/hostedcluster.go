@@ -103,6 +103,20 @@ func (t *HostedCluster) HighlyAvailable() bool {
 	return t.HCP.Spec.InfrastructureAvailabilityPolicy == hyperv1.HighlyAvailable
 }
 
+// Replicas is the number of pods of a component on nodes that serves the cluster.
+func (t *HostedCluster) Replicas() *int32 {
+	if t.HighlyAvailable() {
+		return ptr.To[int32](2)
+	}
+	return ptr.To[int32](1)
+}
+
+// KeyPair returns the certificate and the key of a Secret of the control plane, for the Secret of a component in the cluster.
+func KeyPair(secret Fact[map[string][]byte]) (map[string][]byte, error) {
+	data, err := secret.Get()
+	return map[string][]byte{corev1.TLSCertKey: data[corev1.TLSCertKey], corev1.TLSPrivateKeyKey: data[corev1.TLSPrivateKeyKey]}, err
+}
+
 // Finish does nothing: what a component needs is in its asset.
 func (*HostedCluster) Finish(component.Traits, *component.Workload, []client.Object) {}
 

@@ -54,6 +54,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/metricsauth"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/metricsclient"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/policycheck"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/publishedconfig"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/versionpublisher"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/zonepublisher"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -400,7 +401,7 @@ func (o *Operator) addAccessAPI() error {
 // addSupportedVersions adds the publication of the versions that hosted clusters can have.
 func (o *Operator) addSupportedVersions() error {
 	return o.Add(&versionpublisher.Publisher{
-		Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{},
+		Writer: publishedconfig.Writer{Client: o.GetClient(), Reader: o.GetAPIReader()}, Clock: clock.RealClock{},
 		Namespace: o.options.Namespace, Version: version.Get().Version, Versions: release.SupportedVersions(),
 	})
 }
@@ -427,7 +428,7 @@ func (o *Operator) addEndpointServices(ctx context.Context) error {
 			return fmt.Errorf("setting up the shared router: %w", err)
 		}
 	}
-	return o.Add(&zonepublisher.Publisher{Client: o.GetClient(), Reader: o.GetAPIReader(), Clock: clock.RealClock{}})
+	return o.Add(&zonepublisher.Publisher{Writer: publishedconfig.Writer{Client: o.GetClient(), Reader: o.GetAPIReader()}, Clock: clock.RealClock{}})
 }
 
 // synced reports whether the cache has synced.

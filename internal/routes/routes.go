@@ -1,4 +1,4 @@
-// Package routes defines the host names of the Routes for which the user has not set one.
+// Package routes defines the host names of the Routes for which the user has not set one, and the domain of applications.
 //
 //	service        default                             without the default
 //	APIServer      api.<domain>                        public clusters cannot be created; private ones have their local name
@@ -45,6 +45,18 @@ func Domain(cluster string, dns hyperv1.DNSSpec) string {
 		return dns.BaseDomain
 	}
 	return prefix + "." + dns.BaseDomain
+}
+
+// Applications returns the domain of the applications of a cluster, such as apps.example.example.com, or "" if it has none.
+func Applications(cluster string, dns hyperv1.DNSSpec, configuration *hyperv1.ClusterConfiguration) string {
+	if configuration != nil && configuration.Ingress != nil && configuration.Ingress.Domain != "" {
+		return configuration.Ingress.Domain
+	}
+	domain := Domain(cluster, dns)
+	if domain == "" {
+		return ""
+	}
+	return "apps." + domain
 }
 
 // WithHosts returns the services of a cluster with the default host names of Routes. served is true if the management cluster

@@ -16,7 +16,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
 )
 
@@ -48,6 +50,18 @@ func (s *Signer) Token(ctx context.Context, issuerURL, subject string) ([]byte, 
 	}
 	token, err := signer.Token(subject, names.WebIdentityAudience, lifetime)
 	return []byte(token), err
+}
+
+// keyInterval is the interval for looking for a key that does not exist yet. Controllers do not watch its Secret.
+const keyInterval = 10 * time.Second
+
+// Await waits, by reconcile.Wait, as long as ready returns ErrNoKey. It returns other errors of ready.
+func Await(ctx context.Context, ready func(context.Context) error) error {
+	err := ready(ctx)
+	if errors.Is(err, ErrNoKey) {
+		return reconcile.Wait(keyInterval, hyperv1.WaitingForSigningKeyReason, "%s", err)
+	}
+	return err
 }
 
 // Ready returns ErrNoKey until the signing key exists.

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"time"
 
+	configv1 "github.com/openshift/api/config/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/apiserverconfig"
 	"github.com/hosted-control-planes/hypershift/internal/controlchars"
 )
 
@@ -40,6 +42,14 @@ var annotationValues = map[string]struct {
 // annotations rejects values that cannot be used.
 func annotations(hc *hyperv1.HostedCluster) (errs field.ErrorList) {
 	at := field.NewPath("metadata", "annotations")
+	var providers []configv1.OIDCProvider
+	if auth := authenticationOf(&hc.Spec); auth != nil {
+		providers = auth.OIDCProviders
+	}
+	if _, err := apiserverconfig.InClusterNetwork(hc.Annotations, providers); err != nil {
+		key := hyperv1.OIDCProvidersInClusterNetworkAnnotation
+		errs = append(errs, configuration.invalid(at.Key(key), hc.Annotations[key], "%v: name one of them", err))
+	}
 	for _, key := range sortedKeys(hc.Annotations) {
 		value := hc.Annotations[key]
 		if check, exists := annotationValues[key]; exists && value != "" && !check.valid(value) {

@@ -201,6 +201,12 @@ func TestHostedClusterErrorsNameTheReasonAndTheChange(t *testing.T) {
 			},
 			reason: hyperv1.UnsupportedPublishingReason, says: []string{".example.com to APIServer and OAuthServer"},
 		},
+		"an issuer in the cluster's network that is not a provider": {
+			change: func(hc *hyperv1.HostedCluster) {
+				hc.Annotations = map[string]string{hyperv1.OIDCProvidersInClusterNetworkAnnotation: "corp"}
+			},
+			reason: hyperv1.InvalidConfigurationReason, says: []string{`names "corp", which is not in configuration.authentication.oidcProviders`},
+		},
 		"a domain of applications that DNS cannot have": {
 			change: func(hc *hyperv1.HostedCluster) { applications(hc, "Shöp.example.com") },
 			reason: hyperv1.InvalidConfigurationReason, says: []string{"the domain of applications is Shöp.example.com"},

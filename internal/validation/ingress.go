@@ -7,14 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/routes"
 )
 
 // ingress rejects a domain of applications that DNS cannot have, and one whose certificate would be valid for the API server: users of the hosted
 // cluster have its key.
 func ingress(hc *hyperv1.HostedCluster) field.ErrorList {
-	domain, path := hc.Spec.DNS.AppsDomain(hc.Name), spec.Child("dns", "baseDomain")
-	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil && c.Ingress.Domain != "" {
-		domain, path = c.Ingress.Domain, spec.Child("configuration", "ingress", "domain")
+	domain, path := routes.Applications(hc.Name, hc.Spec.DNS, hc.Spec.Configuration), spec.Child("dns", "baseDomain")
+	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil && c.Ingress.Domain == domain {
+		path = spec.Child("configuration", "ingress", "domain")
 	}
 	if domain == "" || !hc.Spec.Capabilities.Enables(hyperv1.IngressCapability) {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -113,6 +114,14 @@ func TestEveryDocumentedAnnotationHasAValue(t *testing.T) {
 func TestOperatorsRestWithEveryAnnotation(t *testing.T) {
 	c := newCluster(t, hyperv1.PublicAndPrivate)
 	c.hc.Annotations = maps.Clone(annotationValues)
+	c.hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{
+		Type: configv1.AuthenticationTypeOIDC,
+		OIDCProviders: []configv1.OIDCProvider{{
+			Name:          annotationValues[hyperv1.OIDCProvidersInClusterNetworkAnnotation],
+			Issuer:        configv1.TokenIssuer{URL: "https://idp.example.com", Audiences: []configv1.TokenAudience{"kubernetes"}},
+			ClaimMappings: configv1.TokenClaimMappings{Username: configv1.UsernameClaimMapping{Claim: "email"}},
+		}},
+	}}
 	// These would stop the start: they are set later.
 	later := []string{hyperv1.DisablePKIReconciliationAnnotation, hyperv1.ControlPlaneOperatorImageAnnotation, hyperv1.LoadBalancerSubnetsAnnotation}
 	for _, name := range later {

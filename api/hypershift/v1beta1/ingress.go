@@ -16,29 +16,6 @@ func (in *HostedControlPlane) MayHaveIngress() bool {
 	return in.HasIngress() || in.Status.Ingress != nil
 }
 
-// IngressDomain returns the domain of the cluster's applications, such as apps.example.example.com, or "" for a cluster without a domain.
-func (in *HostedControlPlane) IngressDomain() string {
-	if c := in.Spec.Configuration; c != nil && c.Ingress != nil && c.Ingress.Domain != "" {
-		return c.Ingress.Domain
-	}
-	return in.Spec.DNS.AppsDomain(in.Name)
-}
-
-// AppsDomain returns the domain of the applications of a cluster, or "" without a base domain.
-func (in *DNSSpec) AppsDomain(cluster string) string {
-	if in.BaseDomain == "" {
-		return ""
-	}
-	prefix := cluster
-	if in.BaseDomainPrefix != nil {
-		prefix = *in.BaseDomainPrefix
-	}
-	if prefix != "" {
-		prefix += "."
-	}
-	return "apps." + prefix + in.BaseDomain
-}
-
 // An IngressPublishing defines how the ingress controller of a cluster is published.
 type IngressPublishing struct {
 	// Type is LoadBalancerService, NodePortService or Private.

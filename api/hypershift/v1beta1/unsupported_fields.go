@@ -86,6 +86,7 @@ var unsupportedFields = []struct {
 	{"fips", "create the cluster again without it", func(s *HostedClusterSpec) bool { return s.FIPS }},
 	{"olmCatalogPlacement", "releases of Kubernetes have no catalogs", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},
 	{"capabilities", "remove them: of the optional parts, releases of Kubernetes have only Ingress", func(s *HostedClusterSpec) bool {
+		// Ingress can be disabled only together with Console.
 		isOther := func(part OptionalCapability) bool { return part != IngressCapability }
 		return s.Capabilities != nil && (slices.ContainsFunc(s.Capabilities.Enabled, isOther) || slices.ContainsFunc(s.Capabilities.Disabled, isOther) && !slices.Contains(s.Capabilities.Disabled, IngressCapability))
 	}},

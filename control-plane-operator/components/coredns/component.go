@@ -35,10 +35,7 @@ var Component = component.Component[*target.HostedCluster]{
 }
 
 func adaptDeployment(t *target.HostedCluster, d *appsv1.Deployment) error {
-	d.Spec.Replicas = ptr.To[int32](1)
-	if t.HighlyAvailable() {
-		d.Spec.Replicas = ptr.To[int32](2)
-	}
+	d.Spec.Replicas = t.Replicas()
 	return t.ConnectToAPI(&d.Spec.Template)
 }
 

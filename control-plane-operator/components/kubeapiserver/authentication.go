@@ -3,13 +3,11 @@ package kubeapiserver
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/apiserverconfig"
 )
@@ -80,11 +78,15 @@ func hasProvider(env *target.ControlPlane) bool {
 func adaptAuthentication(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	config := authenticationConfiguration{APIVersion: "apiserver.config.k8s.io/v1", Kind: "AuthenticationConfiguration"}
 	providers := configuration(env).Authentication.OIDCProviders
-	if err := checkInClusterNetwork(env, providers); err != nil {
+	throughTunnels, err := apiserverconfig.InClusterNetwork(env.HCP.Annotations, providers)
+	if err != nil {
 		return err
 	}
 	for _, provider := range providers {
 		jwt, err := authenticator(env, provider)
+		if slices.Contains(throughTunnels, provider.Name) {
+			jwt.Issuer.EgressSelectorType = "cluster"
+		}
 		if err != nil {
 			return fmt.Errorf("configuration.authentication.oidcProviders has %s: %w", provider.Name, err)
 		}
@@ -98,33 +100,10 @@ func adaptAuthentication(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	return nil
 }
 
-// inClusterNetwork returns the names of the providers whose issuers only the network of the nodes reaches.
-func inClusterNetwork(env *target.ControlPlane) (all []string) {
-	for name := range strings.SplitSeq(env.HCP.Annotations[hyperv1.OIDCProvidersInClusterNetworkAnnotation], ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
-// checkInClusterNetwork returns an error if the annotation names no provider: the API server would look for the issuer in another network.
-func checkInClusterNetwork(env *target.ControlPlane, providers []configv1.OIDCProvider) error {
-	for _, name := range inClusterNetwork(env) {
-		if !slices.ContainsFunc(providers, func(p configv1.OIDCProvider) bool { return p.Name == name }) {
-			return fmt.Errorf("annotation %s names %q, which is not in configuration.authentication.oidcProviders", hyperv1.OIDCProvidersInClusterNetworkAnnotation, name)
-		}
-	}
-	return nil
-}
-
 func authenticator(env *target.ControlPlane, p configv1.OIDCProvider) (jwtAuthenticator, error) {
 	jwt := jwtAuthenticator{Issuer: issuer{URL: p.Issuer.URL, DiscoveryURL: p.Issuer.DiscoveryURL, AudienceMatchPolicy: "MatchAny"}}
 	for _, audience := range p.Issuer.Audiences {
 		jwt.Issuer.Audiences = append(jwt.Issuer.Audiences, string(audience))
-	}
-	if slices.Contains(inClusterNetwork(env), p.Name) {
-		jwt.Issuer.EgressSelectorType = "cluster"
 	}
 	if name := p.Issuer.CertificateAuthority.Name; name != "" {
 		jwt.Issuer.CertificateAuthority = env.ConfigMapData(name, trustBundleKey)

@@ -17,7 +17,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -49,11 +48,8 @@ func wanted(t *target.HostedCluster) bool {
 	return t.Has(names.MetricsServer) && (err != nil || len(certificate) > 0)
 }
 
-func adaptSecret(t *target.HostedCluster, secret *corev1.Secret) error {
-	certificate, err := t.MetricsServerCertificate.Get()
-	secret.Data = map[string][]byte{
-		corev1.TLSCertKey: certificate[corev1.TLSCertKey], corev1.TLSPrivateKeyKey: certificate[corev1.TLSPrivateKeyKey],
-	}
+func adaptSecret(t *target.HostedCluster, secret *corev1.Secret) (err error) {
+	secret.Data, err = target.KeyPair(t.MetricsServerCertificate)
 	return err
 }
 
@@ -65,10 +61,7 @@ func adaptAuthorities(t *target.HostedCluster, cm *corev1.ConfigMap) error {
 
 // adaptDeployment restarts the pods when authorities change. They reload their certificate.
 func adaptDeployment(t *target.HostedCluster, d *appsv1.Deployment) error {
-	d.Spec.Replicas = ptr.To[int32](1)
-	if t.HighlyAvailable() {
-		d.Spec.Replicas = ptr.To[int32](2)
-	}
+	d.Spec.Replicas = t.Replicas()
 	if err := t.ConnectToAPI(&d.Spec.Template); err != nil {
 		return err
 	}

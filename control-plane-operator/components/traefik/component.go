@@ -9,17 +9,20 @@
 package traefik
 
 import (
+	"context"
 	"embed"
+	"fmt"
 	"strings"
 
 	operatorv1 "github.com/openshift/api/operator/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
+	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 )
@@ -46,11 +49,8 @@ func wanted(t *target.HostedCluster) bool {
 	return t.HCP.HasIngress() && t.Has(names.Traefik) && (err != nil || len(certificate) > 0)
 }
 
-func adaptSecret(t *target.HostedCluster, secret *corev1.Secret) error {
-	certificate, err := t.IngressCertificate.Get()
-	secret.Data = map[string][]byte{
-		corev1.TLSCertKey: certificate[corev1.TLSCertKey], corev1.TLSPrivateKeyKey: certificate[corev1.TLSPrivateKeyKey],
-	}
+func adaptSecret(t *target.HostedCluster, secret *corev1.Secret) (err error) {
+	secret.Data, err = target.KeyPair(t.IngressCertificate)
 	return err
 }
 
@@ -69,6 +69,16 @@ func ServiceName(p hyperv1.IngressPublishing) string {
 		return names.Traefik + "-internal"
 	}
 	return names.Traefik
+}
+
+// Services lists the Services of Traefik in a hosted cluster.
+func Services(ctx context.Context, hosted client.Reader) ([]corev1.Service, error) {
+	list := &corev1.ServiceList{}
+	err := hosted.List(ctx, list, client.InNamespace(metav1.NamespaceSystem), client.MatchingLabels{"k8s-app": names.Traefik}, client.HasLabels{apply.InventoryLabel})
+	if err != nil {
+		return nil, fmt.Errorf("listing the Services of the ingress controller: %w", err)
+	}
+	return list.Items, nil
 }
 
 // adaptService publishes Traefik as the user chooses. The load balancer is a network load balancer whatever type the user names.
@@ -114,10 +124,7 @@ func texts[T ~string](values []T) (all []string) {
 
 // adaptDeployment restarts the pods when the certificate changes: Traefik reads it once.
 func adaptDeployment(t *target.HostedCluster, d *appsv1.Deployment) error {
-	d.Spec.Replicas = ptr.To[int32](1)
-	if t.HighlyAvailable() {
-		d.Spec.Replicas = ptr.To[int32](2)
-	}
+	d.Spec.Replicas = t.Replicas()
 	if err := t.ConnectToAPI(&d.Spec.Template); err != nil {
 		return err
 	}

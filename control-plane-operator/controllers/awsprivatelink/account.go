@@ -2,7 +2,6 @@ package awsprivatelink
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/tokensigner"
 )
 
@@ -131,7 +129,7 @@ func (a *account) recordsIn(zoneID string) *records.Manager {
 // openAccount opens the sessions of the recorded roles.
 func (r *Reconciler) openAccount(ctx context.Context, s *scope) (err error) {
 	s.cleanup = s.es.Status.Cleanup
-	if err := r.keyReady(ctx); err != nil {
+	if err := tokensigner.Await(ctx, r.KeyReady); err != nil {
 		return err
 	}
 	s.account, err = r.open(ctx, *s.cleanup)
@@ -144,12 +142,4 @@ func (r *Reconciler) openAccount(ctx context.Context, s *scope) (err error) {
 		s.account.resync(r.resyncPeriod(s.hcp))
 	}
 	return nil
-}
-
-func (r *Reconciler) keyReady(ctx context.Context) error {
-	err := r.KeyReady(ctx)
-	if errors.Is(err, tokensigner.ErrNoKey) {
-		return reconcile.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
-	}
-	return err
 }

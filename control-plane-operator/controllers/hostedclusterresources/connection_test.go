@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -153,15 +154,23 @@ func TestAChangeOfTheConnectionTriggersAReconcile(t *testing.T) {
 func TestASleepingClusterHasNoConnection(t *testing.T) {
 	e := newHostedCluster(t)
 	e.reconcileAll()
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Capabilities = ingressCapability })
+	e.Once()
+	e.Once()
 	e.ExpectConditionText(resourcesCondition, succeeded)
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		metav1.SetMetaDataAnnotation(&hcp.ObjectMeta, hyperv1.SleepPhaseAnnotation, string(hyperv1.SleepPhaseAsleep))
 	})
 	e.Once()
-	for _, condition := range []string{hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable} {
+	for _, condition := range []string{hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.IngressAvailable} {
 		e.ExpectConditionText(condition, "Unknown Asleep: the control plane sleeps")
 	}
 	e.ExpectConditionText(resourcesCondition, succeeded)
+	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Capabilities = nil })
+	e.Once()
+	if c := meta.FindStatusCondition(e.HCP().Status.Conditions, hyperv1.IngressAvailable); c != nil {
+		t.Errorf("without the capability: %+v", c)
+	}
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { delete(hcp.Annotations, hyperv1.SleepPhaseAnnotation) })
 	e.reconcileAll()
 	e.ExpectConditionText(hyperv1.DataPlaneConnectionAvailable, "Unknown NoNodes: the cluster has no nodes")

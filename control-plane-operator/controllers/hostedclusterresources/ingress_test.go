@@ -100,6 +100,7 @@ func TestIngressFollowsTheCapability(t *testing.T) {
 	a.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Capabilities = nil })
 	again()
 	again()
+	again() // the status stays until the Service is gone
 	a.ExpectConditionText(resourcesCondition, succeeded)
 	if c := meta.FindStatusCondition(a.HCP().Status.Conditions, hyperv1.IngressAvailable); c != nil || a.HCP().Status.Ingress != nil {
 		t.Errorf("condition %+v and status %+v remain", c, a.HCP().Status.Ingress)

@@ -213,9 +213,18 @@ const (
 
 // ensureIngress prepares the cluster for its ingress controller, whose objects are among the independent sets, and observes it.
 func ensureIngress(ctx context.Context, s *scope) error {
-	if !s.hcp.HasIngress() {
-		s.hcp.Status.Ingress = nil
+	switch {
+	case s.hcp.HasIngress():
+	case s.hcp.Status.Ingress == nil:
 		return nil
+	default: // the status stays until nothing is left: a deletion of the cluster would not wait for the load balancer otherwise
+		gone, err := ingress.Gone(ctx, s.cluster.Client)
+		if gone {
+			s.hcp.Status.Ingress = nil
+		} else {
+			s.requeueAfter(ingressInterval)
+		}
+		return err
 	}
 	f, err := ingress.Ensure(ctx, s.objects)
 	if err != nil {

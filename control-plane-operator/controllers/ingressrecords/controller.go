@@ -2,10 +2,11 @@ package ingressrecords
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"time"
 
+	operatorv1 "github.com/openshift/api/operator/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -156,10 +157,7 @@ func (r *Reconciler) openSession(ctx context.Context, s *scope) error {
 	if record == nil {
 		return nil
 	}
-	err := r.KeyReady(ctx)
-	if errors.Is(err, tokensigner.ErrNoKey) {
-		return reconcile.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
-	}
+	err := tokensigner.Await(ctx, r.KeyReady)
 	if err != nil {
 		return err
 	}
@@ -174,7 +172,11 @@ func report(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
 	switch {
 	case s.wanted() || s.hcp.Status.IngressRecords != nil:
 	case s.hcp.HasIngress():
-		conditions.Set(hyperv1.IngressRecordsAvailable, "True", hyperv1.IngressRecordsUnmanagedReason, "the user writes the records of applications")
+		message := "the user writes the records of applications"
+		if s.hcp.IngressPublishing().Type != operatorv1.LoadBalancerServiceStrategyType {
+			message = "the ingress controller has no load balancer to which records could lead"
+		}
+		conditions.Set(hyperv1.IngressRecordsAvailable, metav1.ConditionTrue, hyperv1.IngressRecordsUnmanagedReason, message)
 	default:
 		conditions.Remove(hyperv1.IngressRecordsAvailable)
 	}

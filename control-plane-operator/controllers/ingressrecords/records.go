@@ -1,6 +1,7 @@
 package ingressrecords
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,11 +13,13 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/routes"
 )
 
 // findTarget finds out what the records are to be. Without a load balancer, existing records stay: it may be being replaced.
 func (r *Reconciler) findTarget(_ context.Context, s *scope) error {
-	aws, publishing, domain := s.hcp.Spec.Platform.AWS, s.hcp.IngressPublishing(), s.hcp.IngressDomain()
+	aws, publishing := s.hcp.Spec.Platform.AWS, s.hcp.IngressPublishing()
+	domain := routes.Applications(s.hcp.Name, s.hcp.Spec.DNS, s.hcp.Spec.Configuration)
 	if domain == "" {
 		return reconcile.Block(hyperv1.NoIngressDomainReason, "the cluster has no domain for its applications: set dns.baseDomain, or configuration.ingress.domain")
 	}
@@ -44,19 +47,12 @@ func (r *Reconciler) findTarget(_ context.Context, s *scope) error {
 	}
 	switch {
 	case missing != "":
-		return reconcile.Block(hyperv1.NoIngressZoneReason, "set %s, or write a record of %s that leads to %s", missing, s.want.Names[0], describe(target))
+		return reconcile.Block(hyperv1.NoIngressZoneReason, "set %s, or write a record of %s that leads to %s", missing, s.want.Names[0], cmp.Or(target, "the load balancer of the ingress controller"))
 	case target == "":
 		return reconcile.Wait(0, hyperv1.WaitingForLoadBalancerReason, "waiting for the load balancer of the ingress controller")
 	}
 	s.want.Targets = []string{target}
 	return nil
-}
-
-func describe(target string) string {
-	if target == "" {
-		return "the load balancer of the ingress controller"
-	}
-	return target
 }
 
 // maxFormer is how many names and load balancers the record keeps. The oldest leave it.
@@ -88,7 +84,7 @@ func union(former, wanted []string) []string {
 // ensureRecords creates the record in each zone, or lets it lead to the load balancer.
 func (r *Reconciler) ensureRecords(ctx context.Context, s *scope) error {
 	want := records.Record{Name: s.want.Names[0], Target: s.want.Targets[0], TTL: ttl}
-	var errs []error // the problem of one zone does not concern the other
+	var errs []error // the problem of one zone is none of the other
 	for _, zone := range s.want.ZoneIDs {
 		errs = append(errs, problem(zone, r.manager(s, zone, want.Name).Ensure(ctx, []records.Record{want}, s.ofAnother)))
 	}
@@ -108,23 +104,20 @@ const ttl = time.Minute
 
 // deleteFormer deletes the records at former names and in former zones, and forgets them.
 func (r *Reconciler) deleteFormer(ctx context.Context, s *scope) error {
-	recorded := s.hcp.Status.IngressRecords
-	for _, zone := range recorded.ZoneIDs {
-		for _, name := range recorded.Names {
-			if slices.Contains(s.want.ZoneIDs, zone) && slices.Contains(s.want.Names, name) {
-				continue
-			}
-			if err := r.manager(s, zone, name).Delete(ctx, []string{name}, s.ofAnother); err != nil {
-				return problem(zone, err)
-			}
-		}
+	err := r.deleteExcept(ctx, s, s.want)
+	if err == nil {
+		s.hcp.Status.IngressRecords = &s.want
 	}
-	s.hcp.Status.IngressRecords = &s.want
-	return nil
+	return err
 }
 
 // deleteRecords deletes all records of the cluster.
 func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
+	return r.deleteExcept(ctx, s, hyperv1.IngressRecordsRecord{})
+}
+
+// deleteExcept deletes the recorded records, except those at the names and in the zones that stay.
+func (r *Reconciler) deleteExcept(ctx context.Context, s *scope, stay hyperv1.IngressRecordsRecord) error {
 	recorded := s.hcp.Status.IngressRecords
 	if recorded == nil {
 		return nil
@@ -132,6 +125,9 @@ func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
 	var errs []error
 	for _, zone := range recorded.ZoneIDs {
 		for _, name := range recorded.Names {
+			if slices.Contains(stay.ZoneIDs, zone) && slices.Contains(stay.Names, name) {
+				continue
+			}
 			manager := r.manager(s, zone, name)
 			manager.Invalidate(0)
 			errs = append(errs, problem(zone, manager.Delete(ctx, []string{name}, s.ofAnother)))
@@ -161,7 +157,7 @@ func (r *Reconciler) manager(s *scope, zone, name string) *records.Manager {
 	return manager
 }
 
-// ofAnother reports whether a record that leads to target belongs to somebody else.
+// ofAnother reports whether a record that leads to target belongs to another cluster or to a person.
 func (s *scope) ofAnother(_ context.Context, target string) (bool, error) {
 	return !slices.ContainsFunc(s.hcp.Status.IngressRecords.Targets, func(t string) bool { return records.Canonical(t) == target }), nil
 }

@@ -68,7 +68,7 @@ func TestRecordsLeadToTheLoadBalancer(t *testing.T) {
 			status: "False", reason: hyperv1.NoIngressZoneReason, words: []string{"dns.publicZoneID"},
 		},
 		"a zone that does not exist": {
-			change: func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.DNS.PublicZoneID = "Z0123456789" },
+			change:  func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.DNS.PublicZoneID = "Z0123456789" },
 			private: ours, status: "False", reason: hyperv1.IngressZoneMissingReason, words: []string{"Z0123456789"},
 		},
 		"no load balancer yet": {

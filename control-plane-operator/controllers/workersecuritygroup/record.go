@@ -2,7 +2,6 @@ package workersecuritygroup
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,11 +76,7 @@ func (s *scope) userTags() awsx.Tags { return awsx.UserTags(s.hcp.Spec.Platform.
 // shared VPC too. The machines are in its account, and a machine takes groups of
 // its own account alone.
 func (r *Reconciler) openSession(ctx context.Context, s *scope) error {
-	err := r.KeyReady(ctx)
-	if errors.Is(err, tokensigner.ErrNoKey) {
-		return reconcile.Wait(10*time.Second, hyperv1.WaitingForSigningKeyReason, "%s", err)
-	}
-	if err != nil {
+	if err := tokensigner.Await(ctx, r.KeyReady); err != nil {
 		return err
 	}
 	record := s.hcp.Status.WorkerSecurityGroup

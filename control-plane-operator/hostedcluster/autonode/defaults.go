@@ -16,7 +16,7 @@ import (
 
 // crds are the kinds of Karpenter. They are not deleted with spec.autoNode: users may have objects of them.
 var crds = objects.Set{
-	Name: "karpenter-crds",
+	Name: "karpenter-crds", Constant: true,
 	Desired: func(context.Context, *objects.Builder) (objs []client.Object, err error) {
 		for _, crd := range karpenter.CRDs() {
 			objs = append(objs, crd.DeepCopy())

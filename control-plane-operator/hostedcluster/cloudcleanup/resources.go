@@ -10,16 +10,14 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/traefik"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/autonode"
-	"github.com/hosted-control-planes/hypershift/internal/apply"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 )
 
 // Resources are the objects of the hosted cluster for which controllers create load balancers, volumes and snapshots.
@@ -81,14 +79,10 @@ func (c *Resources) listServices(ctx context.Context, from client.Client) error 
 }
 
 // listIngressController finds the load balancer of the release's ingress controller. It is no resource of the user, who may keep others.
-func (c *Resources) listIngressController(ctx context.Context, from client.Client) error {
-	if err := c.listServices(ctx, from); err != nil {
-		return err
-	}
-	c.services = slices.DeleteFunc(c.services, func(svc corev1.Service) bool {
-		return svc.Namespace != metav1.NamespaceSystem || svc.Labels["k8s-app"] != names.Traefik || svc.Labels[apply.InventoryLabel] == ""
-	})
-	return nil
+func (c *Resources) listIngressController(ctx context.Context, from client.Client) (err error) {
+	c.services, err = traefik.Services(ctx, from)
+	c.services = slices.DeleteFunc(c.services, func(svc corev1.Service) bool { return svc.Spec.Type != corev1.ServiceTypeLoadBalancer })
+	return err
 }
 
 // awsIngressFinalizer is in the finalizers of an Ingress with its own load balancer. Other Ingresses share the load balancer

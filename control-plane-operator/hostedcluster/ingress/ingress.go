@@ -29,7 +29,6 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/traefik"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 )
 
 // Facts are the facts about the ingress controller.
@@ -53,21 +52,21 @@ func Ensure(ctx context.Context, b *objects.Builder) (f Facts, err error) {
 		return f, nil
 	}
 	for _, set := range sets {
-		if err := b.Ensure(ctx, set); err != nil && !belongsToUser(err) && !isNotServed(err) {
+		if err := b.Ensure(ctx, set); err != nil && !isNotServed(err) {
 			return f, err
 		}
 	}
 	return f, f.observe(ctx, b)
 }
 
-// belongsToUser reports whether users have created the object.
-func belongsToUser(err error) bool {
-	var wait *reconcile.Waiting
-	return errors.As(err, &wait) && wait.Reason == hyperv1.NameTakenReason
-}
-
 // isNotServed reports whether the API server does not serve the kind yet.
 func isNotServed(err error) bool { return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) }
+
+// Gone reports whether the Services of an ingress controller that was removed are gone, and with them their load balancers.
+func Gone(ctx context.Context, hosted client.Reader) (bool, error) {
+	services, err := traefik.Services(ctx, hosted)
+	return len(services) == 0, err
+}
 
 // observe reads the pods and the load balancer.
 func (f *Facts) observe(ctx context.Context, b *objects.Builder) error {
@@ -121,7 +120,7 @@ func (f Facts) Condition(hcp *hyperv1.HostedControlPlane) metav1.Condition {
 var sets = func() (all []objects.Set) {
 	for _, name := range gatewayapi.Names() {
 		all = append(all, objects.Set{
-			Name: "gateway-api-" + name, Constant: true,
+			Name: "gateway-api-" + name, Constant: true, LeavesForeign: true,
 			Desired: func(context.Context, *objects.Builder) ([]client.Object, error) {
 				crd, err := gatewayapi.CRD(name)
 				return []client.Object{crd}, err
@@ -129,7 +128,7 @@ var sets = func() (all []objects.Set) {
 		})
 	}
 	return append(all, objects.Set{
-		Name: "gateway-class", Constant: true,
+		Name: "gateway-class", Constant: true, LeavesForeign: true,
 		Desired: func(context.Context, *objects.Builder) ([]client.Object, error) {
 			return []client.Object{gatewayClass()}, nil
 		},

@@ -29,6 +29,8 @@ type Set struct {
 	Desired func(context.Context, *Builder) ([]client.Object, error)
 	// Constant is true if all reconciles of this program have the same objects. They are made only to be applied.
 	Constant bool
+	// LeavesForeign is true if an object of the same name that users have created stays as it is, and is no error.
+	LeavesForeign bool
 }
 
 // Independent returns the sets that do not depend on each other: sets of objects, and the components in the hosted cluster.
@@ -81,9 +83,11 @@ func (b *Builder) ensureBy(ctx context.Context, set Set, by func([]client.Object
 		return nil
 	}
 	var foreign *apply.ForeignError
-	if err := by(objs); errors.As(err, &foreign) {
+	switch err := by(objs); {
+	case errors.As(err, &foreign) && set.LeavesForeign:
+	case errors.As(err, &foreign):
 		return reconcile.Wait(pollInterval, hyperv1.NameTakenReason, "%v", foreign)
-	} else if err != nil {
+	case err != nil:
 		return err
 	}
 	if *sets == nil {

@@ -25,20 +25,22 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 		reported     *metav1.Condition // by the control-plane-operator
 		resources    []hyperv1.LeftBehindResource
 		choice       string // the value of the annotation
+		ingress      bool   // there is an ingress controller
 		waits, asked bool
 		event        string
 	}{
-		"an API server that never ran has created nothing":       {api: unreachable, neverRan: true},
-		"the user keeps everything":                              {api: available, choice: "false"},
-		"the user keeps everything in another spelling":          {api: available, choice: "False"},
-		"a cluster that has nothing is deleted at once":          {api: available, reported: &metav1.Condition{Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}},
-		"a hosted cluster that has not answered is waited for":   {api: available, waits: true, asked: true, event: "left behind: what carries the tag kubernetes.io/cluster/demo-x"},
-		"what remains is listed by its ID":                       {api: available, reported: remaining, resources: []hyperv1.LeftBehindResource{balancer}, waits: true, asked: true, event: "left behind: load balancer a1"},
-		"the user may ask for it":                                {api: available, choice: "true", reported: remaining, resources: []hyperv1.LeftBehindResource{balancer}, waits: true, asked: true, event: "left behind: load balancer a1"},
-		"an earlier control-plane-operator lists no IDs":         {api: available, reported: remaining, waits: true, asked: true, event: "left behind: load balancer a1 of Service default/web"},
-		"an API server that does not respond cannot list them":   {api: unreachable, waits: true, asked: true, event: "the hosted API server does not answer (no answer); left behind: what carries the tag kubernetes.io/cluster/demo-x"},
-		"a controller that does not run is not waited for":       {api: available, asked: true, reported: &metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.ControllerNotRunningReason, Message: "volume vol-1"}, resources: []hyperv1.LeftBehindResource{volume}, event: "left behind: volume vol-1"},
-		"one controller that does not run, beside one that runs": {api: available, asked: true, reported: remaining, resources: []hyperv1.LeftBehindResource{balancer, volume}, waits: true, event: "left behind: load balancer a1, volume vol-1"},
+		"an API server that never ran has created nothing":                    {api: unreachable, neverRan: true},
+		"the user keeps everything":                                           {api: available, choice: "false"},
+		"the user keeps everything in another spelling":                       {api: available, choice: "False"},
+		"the ingress controller is removed even if the user keeps everything": {api: available, choice: "false", ingress: true, waits: true, event: "left behind: what carries the tag kubernetes.io/cluster/demo-x"},
+		"a cluster that has nothing is deleted at once":                       {api: available, reported: &metav1.Condition{Status: metav1.ConditionTrue, Message: reconcile.AllIsWell}},
+		"a hosted cluster that has not answered is waited for":                {api: available, waits: true, asked: true, event: "left behind: what carries the tag kubernetes.io/cluster/demo-x"},
+		"what remains is listed by its ID":                                    {api: available, reported: remaining, resources: []hyperv1.LeftBehindResource{balancer}, waits: true, asked: true, event: "left behind: load balancer a1"},
+		"the user may ask for it":                                             {api: available, choice: "true", reported: remaining, resources: []hyperv1.LeftBehindResource{balancer}, waits: true, asked: true, event: "left behind: load balancer a1"},
+		"an earlier control-plane-operator lists no IDs":                      {api: available, reported: remaining, waits: true, asked: true, event: "left behind: load balancer a1 of Service default/web"},
+		"an API server that does not respond cannot list them":                {api: unreachable, waits: true, asked: true, event: "the hosted API server does not answer (no answer); left behind: what carries the tag kubernetes.io/cluster/demo-x"},
+		"a controller that does not run is not waited for":                    {api: available, asked: true, reported: &metav1.Condition{Status: metav1.ConditionFalse, Reason: hyperv1.ControllerNotRunningReason, Message: "volume vol-1"}, resources: []hyperv1.LeftBehindResource{volume}, event: "left behind: volume vol-1"},
+		"one controller that does not run, beside one that runs":              {api: available, asked: true, reported: remaining, resources: []hyperv1.LeftBehindResource{balancer, volume}, waits: true, event: "left behind: load balancer a1, volume vol-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEmptyManagementCluster(t)
@@ -50,6 +52,9 @@ func TestDeletionWaitsForTheHostedClusterToCleanUp(t *testing.T) {
 			e.Restart()
 			e.Run(3)
 			e.updateControlPlaneStatus(func(st *hyperv1.HostedControlPlaneStatus) {
+				if tc.ingress {
+					st.Ingress = &hyperv1.IngressStatus{LoadBalancer: "ingress.elb.us-east-1.amazonaws.com"}
+				}
 				st.Initialized, st.RemainingCloudResources = !tc.neverRan, tc.resources
 				meta.RemoveStatusCondition(&st.Conditions, hyperv1.KubeAPIServerAvailable)
 				for of, c := range map[string]*metav1.Condition{hyperv1.KubeAPIServerAvailable: tc.api, hyperv1.CloudResourcesDestroyed: tc.reported} {

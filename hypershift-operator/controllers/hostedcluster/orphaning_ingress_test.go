@@ -12,26 +12,37 @@ import (
 )
 
 // The role of the DNS records may be gone while AWS accepts the identity of the cluster. Deletion waits for the records, and then names what is left.
+// An answer that is missing is no refusal.
 func TestDeletionGivesUpDNSRecordsOfApplications(t *testing.T) {
-	e := newManagementCluster(t)
-	e.Run(4)
-	hcp := &hyperv1.HostedControlPlane{}
-	e.Must(e.Admin().Get(e.T.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp))
-	hcp.Finalizers = append(hcp.Finalizers, hyperv1.IngressRecordsFinalizer)
-	e.Update(hcp)
-	hcp.Status.IngressRecords = &hyperv1.IngressRecordsRecord{
-		Region: "us-east-1", IssuerURL: "https://issuer.example.com", RoleARN: "arn:aws:iam::222222222222:role/demo-openshift-ingress",
-		Names: []string{"*.apps.demo.example.com"}, ZoneIDs: []string{"Z1", "Z2"}, Targets: []string{"ingress.elb.us-east-1.amazonaws.com"},
+	for name, status := range map[string]metav1.ConditionStatus{
+		"AWS refuses the deletion": metav1.ConditionFalse, "AWS does not answer": metav1.ConditionUnknown, "nothing was reported since": metav1.ConditionTrue,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newManagementCluster(t)
+			e.Run(4)
+			hcp := &hyperv1.HostedControlPlane{}
+			e.Must(e.Admin().Get(e.T.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp))
+			hcp.Finalizers = append(hcp.Finalizers, hyperv1.IngressRecordsFinalizer)
+			e.Update(hcp)
+			hcp.Status.IngressRecords = &hyperv1.IngressRecordsRecord{
+				Region: "us-east-1", IssuerURL: "https://issuer.example.com", RoleARN: "arn:aws:iam::222222222222:role/demo-openshift-ingress",
+				Names: []string{"*.apps.demo.example.com"}, ZoneIDs: []string{"Z1", "Z2"}, Targets: []string{"ingress.elb.us-east-1.amazonaws.com"},
+			}
+			reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{
+				Type: hyperv1.IngressRecordsAvailable, Status: status, Reason: hyperv1.ReconcileErrorReason, Message: "the role does not exist",
+			}, e.Clock.Now())
+			e.UpdateStatus(hcp)
+			e.Delete(privateCluster())
+			e.Run(8)
+			e.wantGone(false)
+			e.Clock.Step(24 * time.Hour)
+			e.Run(8)
+			if status != metav1.ConditionFalse {
+				e.wantGone(false)
+				return
+			}
+			e.wantGone(true)
+			e.wantEvent("CloudResourcesLeftBehind", "could not be deleted: the role does not exist; left behind: records *.apps.demo.example.com of hosted zone Z1, records *.apps")
+		})
 	}
-	reconcile.SetCondition(&hcp.Status.Conditions, metav1.Condition{
-		Type: hyperv1.IngressRecordsAvailable, Status: metav1.ConditionFalse, Reason: hyperv1.ReconcileErrorReason, Message: "the role does not exist",
-	}, e.Clock.Now())
-	e.UpdateStatus(hcp)
-	e.Delete(privateCluster())
-	e.Run(8)
-	e.wantGone(false)
-	e.Clock.Step(24 * time.Hour)
-	e.Run(8)
-	e.wantGone(true)
-	e.wantEvent("CloudResourcesLeftBehind", "could not be deleted: the role does not exist; left behind: records *.apps.demo.example.com of hosted zone Z1, records *.apps")
 }

@@ -198,11 +198,12 @@ func TestADeletedNodePoolOfASleepingClusterNeedsClusterAPI(t *testing.T) {
 // The hosted cluster removes its load balancers by its API server.
 func TestDeletionWakesTheCluster(t *testing.T) {
 	for name, tc := range map[string]struct {
-		keeps, dead bool
+		keeps, dead, ingress bool
 	}{
 		"the API server starts":              {},
 		"the user keeps the cloud resources": {keeps: true},
-		"the API server does not start":      {dead: true},
+		"the user keeps them, and the release's ingress controller has a load balancer": {keeps: true, ingress: true},
+		"the API server does not start": {dead: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newSleeper(t)
@@ -213,17 +214,22 @@ func TestDeletionWakesTheCluster(t *testing.T) {
 			}
 			e.Run(5)
 			e.ExpectCondition(hyperv1.HostedClusterAsleep, metav1.ConditionTrue, hyperv1.AsleepReason)
+			if tc.ingress {
+				e.updateControlPlaneStatus(func(st *hyperv1.HostedControlPlaneStatus) {
+					st.Ingress = &hyperv1.IngressStatus{LoadBalancer: "ingress.elb.us-east-1.amazonaws.com"}
+				})
+			}
 			e.silent = tc.dead
 			e.Delete(privateCluster())
 			e.Once()
-			want := hyperv1.SleepPhaseWaking
-			if tc.keeps {
+			want, wakes := hyperv1.SleepPhaseWaking, !tc.keeps || tc.ingress
+			if !wakes {
 				want = hyperv1.SleepPhaseAsleep
 			}
 			if phase := e.sleepPhase(t.Context()); phase != want {
 				t.Errorf("phase %q, want %q", phase, want)
 			}
-			if !tc.keeps {
+			if wakes {
 				e.ExpectCondition(hyperv1.HostedClusterDestroyed, metav1.ConditionFalse, hyperv1.WakingReason, "waiting for the API server of the sleeping cluster, which has to remove what it made in the cloud")
 				e.ExpectCondition(hyperv1.HostedClusterAsleep, metav1.ConditionFalse, hyperv1.WakingReason)
 			}

@@ -102,16 +102,14 @@ func (m *Manager) orphanWorkerSecurityGroup(ctx context.Context, c *Cluster) err
 	return nil
 }
 
-// orphanIngressRecords does the same for the DNS records of applications. Their deletion waits for nothing: one that takes the whole period fails,
-// for example because the role of the records is gone.
+// orphanIngressRecords does the same for the DNS records of applications, also if AWS has refused their deletion for the whole period, for example
+// because their role is gone: they have a role of their own. A condition that is not False is no evidence of a refusal.
 func (m *Manager) orphanIngressRecords(ctx context.Context, c *Cluster) error {
 	now := m.Clock.Now()
 	reason := c.unrecoverable(now)
-	if reason == "" && c.isOverdue(c.ControlPlane.DeletionTimestamp.Time, now) {
-		reason = "the DNS records of applications could not be deleted"
-		if reported := meta.FindStatusCondition(c.ControlPlane.Status.Conditions, hyperv1.IngressRecordsAvailable); reported != nil && reported.Status != metav1.ConditionTrue {
-			reason += ": " + reported.Message
-		}
+	reported := meta.FindStatusCondition(c.ControlPlane.Status.Conditions, hyperv1.IngressRecordsAvailable)
+	if reason == "" && reported != nil && reported.Status == metav1.ConditionFalse && c.isOverdue(reported.LastTransitionTime.Time, now) {
+		reason = "the DNS records of applications could not be deleted: " + reported.Message
 	}
 	if reason == "" || !slices.Contains(c.ControlPlane.Finalizers, hyperv1.IngressRecordsFinalizer) {
 		return nil

@@ -4,8 +4,6 @@ package versionpublisher
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,18 +12,17 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/publishedconfig"
 	"github.com/hosted-control-planes/hypershift/internal/supportedversions"
 )
 
-// retryAfter is the time between two attempts. A ConfigMap that somebody changes or deletes is restored at the next start.
+// retryAfter is the time between two attempts. A ConfigMap that a person changes or deletes is restored at the next start.
 const retryAfter = time.Minute
 
 // Publisher is a Runnable of the leader.
 type Publisher struct {
-	// Client writes, and Reader reads from the API server.
-	Client client.Client
-	Reader client.Reader
-	Clock  clock.Clock
+	publishedconfig.Writer
+	Clock clock.Clock
 	// Namespace is that of the operator, Version its version, and Versions are the supported ones.
 	Namespace, Version string
 	Versions           []string
@@ -53,27 +50,9 @@ func (p *Publisher) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: supportedversions.Name}}
-	err = p.Reader.Get(ctx, client.ObjectKeyFromObject(config), config)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading ConfigMap %s: %w", supportedversions.Name, err)
-	}
-	if err == nil && maps.Equal(config.Data, want) && config.Labels[supportedversions.Label] == "true" {
-		return nil
-	}
-	previous := config.DeepCopy()
-	config.Data = want
-	if config.Labels == nil {
-		config.Labels = map[string]string{}
-	}
-	config.Labels[supportedversions.Label] = "true"
-	if err != nil {
-		err = p.Client.Create(ctx, config)
-	} else {
-		err = p.Client.Patch(ctx, config, client.MergeFrom(previous))
-	}
-	if err != nil {
-		return fmt.Errorf("writing ConfigMap %s: %w", supportedversions.Name, err)
-	}
-	return nil
+	key := client.ObjectKey{Namespace: p.Namespace, Name: supportedversions.Name}
+	return p.Write(ctx, key, func(config *corev1.ConfigMap) {
+		config.Data = want
+		metav1.SetMetaDataLabel(&config.ObjectMeta, supportedversions.Label, "true")
+	})
 }

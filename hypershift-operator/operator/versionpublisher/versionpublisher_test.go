@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/publishedconfig"
 	"github.com/hosted-control-planes/hypershift/internal/supportedversions"
 )
 
@@ -43,7 +44,7 @@ func TestPublish(t *testing.T) {
 				builder.WithObjects(before)
 			}
 			c := builder.Build()
-			p := &Publisher{Client: c, Reader: c, Clock: clocktesting.NewFakeClock(time.Now()), Namespace: "hypershift", Version: "0.1.0", Versions: versions}
+			p := &Publisher{Writer: publishedconfig.Writer{Client: c, Reader: c}, Clock: clocktesting.NewFakeClock(time.Now()), Namespace: "hypershift", Version: "0.1.0", Versions: versions}
 			for range 2 {
 				if err := p.Start(t.Context()); err != nil {
 					t.Fatal(err)
@@ -75,7 +76,7 @@ func TestAFailureIsRepeated(t *testing.T) {
 		},
 	}).Build()
 	at := clocktesting.NewFakeClock(time.Now())
-	p := &Publisher{Client: c, Reader: c, Clock: at, Namespace: "hypershift", Versions: versions}
+	p := &Publisher{Writer: publishedconfig.Writer{Client: c, Reader: c}, Clock: at, Namespace: "hypershift", Versions: versions}
 	done := make(chan error)
 	go func() { done <- p.Start(t.Context()) }()
 	for !at.HasWaiters() {

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/publishedconfig"
 	"github.com/hosted-control-planes/hypershift/internal/servedzones"
 )
 
@@ -24,10 +24,9 @@ const interval = 5 * time.Minute
 
 // Publisher is a Runnable of the leader.
 type Publisher struct {
-	// Client writes, and reads the endpoint services from its cache. Reader reads from the API server: the cache has nodes without their labels.
-	Client client.Client
-	Reader client.Reader
-	Clock  clock.Clock
+	// Its Client also reads the endpoint services from the cache. Its Reader also reads nodes, which the cache has without their labels.
+	publishedconfig.Writer
+	Clock clock.Clock
 }
 
 // Start publishes until the context ends.
@@ -50,25 +49,11 @@ func (p *Publisher) publish(ctx context.Context) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: servedzones.ConfigMap.Namespace, Name: servedzones.ConfigMap.Name}}
-	err = p.Reader.Get(ctx, servedzones.ConfigMap, config)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading ConfigMap %s: %w", servedzones.ConfigMap, err)
-	}
-	if slices.Equal(servedzones.Published(config), ids) {
-		return nil
-	}
-	previous := config.DeepCopy()
-	config.Data = map[string]string{servedzones.IDsKey: strings.Join(ids, ",")}
-	if err != nil {
-		err = p.Client.Create(ctx, config)
-	} else {
-		err = p.Client.Patch(ctx, config, client.MergeFrom(previous))
-	}
-	if err != nil {
-		return fmt.Errorf("writing ConfigMap %s: %w", servedzones.ConfigMap, err)
-	}
-	return nil
+	return p.Write(ctx, servedzones.ConfigMap, func(config *corev1.ConfigMap) {
+		if !slices.Equal(servedzones.Published(config), ids) {
+			config.Data = map[string]string{servedzones.IDsKey: strings.Join(ids, ",")}
+		}
+	})
 }
 
 // zones returns the ids of the zones. It lists the nodes, which may be thousands, only until there is an endpoint service.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/publishedconfig"
 	"github.com/hosted-control-planes/hypershift/internal/kubescheme"
 	"github.com/hosted-control-planes/hypershift/internal/servedzones"
 )
@@ -37,7 +38,7 @@ func TestPublish(t *testing.T) {
 		}
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).Build()
-	p := &Publisher{Client: c, Reader: c}
+	p := &Publisher{Writer: publishedconfig.Writer{Client: c, Reader: c}}
 	at := time.Now().Unix()
 	for _, step := range []struct {
 		name string

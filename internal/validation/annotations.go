@@ -32,6 +32,7 @@ var annotationValues = map[string]struct {
 	hyperv1.DestroyGracePeriodAnnotation:                            {isDuration, "a duration such as 10m"},
 	hyperv1.GiveUpAfterAnnotation:                                   {isDuration, "a duration such as 10m"},
 	hyperv1.PrivateRecordTTLAnnotation:                              {isRecordTTL, "a duration from 1s to 24h, such as 5m"},
+	hyperv1.WebhooksInClusterNetworkAnnotation:                      {isBool, "true or false"},
 	hyperv1.SharedRouterAnnotation:                                  {isBool, "true or false"},
 	hyperv1.PreviousEndpointsAnnotation:                             {isPreviousEndpoints, "Keep, Replace or Adopt"},
 	hyperv1.AWSLoadBalancerHealthProbeModeAnnotation:                {isHealthProbeMode, "Shared or ServiceNodePort"},

@@ -24,6 +24,7 @@ var annotationValues = map[string]string{
 	hyperv1.RestartDateAnnotation:                                                      "2026-01-02T03:04:05Z",
 	hyperv1.PodNetworkAnnotation:                                                       hyperv1.PodNetworkUnmanaged,
 	hyperv1.OIDCProvidersInClusterNetworkAnnotation:                                    "corp",
+	hyperv1.WebhooksInClusterNetworkAnnotation:                                         "true",
 	hyperv1.DisableClusterAutoscalerAnnotation:                                         "true",
 	hyperv1.ControlPlaneOperatorImageAnnotation:                                        "example.com/another:1",
 	hyperv1.ResourceRequestOverrideAnnotationPrefix + "/kube-apiserver.kube-apiserver": "cpu=0.15,memory=0.25Gi",

@@ -14,6 +14,9 @@ const (
 	// issuers only the network of the nodes reaches. The API server reaches them through the tunnels to the nodes: without nodes, it accepts
 	// no tokens of these issuers.
 	OIDCProvidersInClusterNetworkAnnotation = "hypershift.openshift.io/oidc-providers-in-cluster-network"
+	// WebhooksInClusterNetworkAnnotation, if "true", lets the API server reach webhooks through the tunnels to the nodes: the audit webhook, the
+	// webhook for users, and admission and conversion webhooks with a URL. Without nodes, they are not reached.
+	WebhooksInClusterNetworkAnnotation = "hypershift.openshift.io/webhooks-in-cluster-network"
 	// ControlPlaneOperatorImageAnnotation replaces the control-plane-operator's image. It requires
 	// --allow-control-plane-operator-image-override of the hypershift-operator.
 	ControlPlaneOperatorImageAnnotation = "hypershift.openshift.io/control-plane-operator-image"

@@ -12,7 +12,7 @@ const annotationDomain = "hypershift.openshift.io"
 // AnnotationsOfHostedClusters are those of a HostedCluster that are acted upon. Those with a prefix are not among them.
 func AnnotationsOfHostedClusters() []string {
 	return append(healthCheckAnnotations(),
-		RestartDateAnnotation, PodNetworkAnnotation, DisableClusterAutoscalerAnnotation, OIDCProvidersInClusterNetworkAnnotation, ControlPlaneOperatorImageAnnotation,
+		RestartDateAnnotation, PodNetworkAnnotation, DisableClusterAutoscalerAnnotation, OIDCProvidersInClusterNetworkAnnotation, WebhooksInClusterNetworkAnnotation, ControlPlaneOperatorImageAnnotation,
 		KubeAPIServerGOGCAnnotation, KubeAPIServerGOMemLimitAnnotation, KubeAPIServerGoAwayChanceAnnotation, KubeAPIServerMaxRequestsInFlightAnnotation,
 		KubeAPIServerMaxMutatingRequestsInFlightAnnotation, KubeAPIServerServiceAccountTokenMaxExpirationAnnotation, KubeAPIServerVerbosityLevelAnnotation,
 		ControlPlanePriorityClassAnnotation, APICriticalPriorityClassAnnotation, EtcdPriorityClassAnnotation, MemoryLimitFactorAnnotation,

@@ -28,6 +28,7 @@ var Component = component.Component[*target.ControlPlane]{
 		component.Only("authentication-configmap.yaml", hasProvider),
 		component.On("client-ca-configmap.yaml", adaptClientCA),
 		component.Only("client-ca-configmap.yaml", bringsClientCA),
+		component.On("egress-configmap.yaml", adaptEgress),
 		component.On("encryption-secret.yaml", adaptEncryption),
 		component.Only("encryption-secret.yaml", encrypts),
 		component.On("deployment.yaml", adaptDeployment),

@@ -36,6 +36,7 @@ var propagated = []string{
 	hyperv1.RotationPauseAnnotation,
 	hyperv1.PodNetworkAnnotation,
 	hyperv1.OIDCProvidersInClusterNetworkAnnotation,
+	hyperv1.WebhooksInClusterNetworkAnnotation,
 	hyperv1.ControlPlanePriorityClassAnnotation,
 	hyperv1.APICriticalPriorityClassAnnotation,
 	hyperv1.EtcdPriorityClassAnnotation,

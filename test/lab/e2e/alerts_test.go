@@ -7,11 +7,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -48,6 +51,7 @@ func TestAlerts(t *testing.T) {
 	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.PublicAndPrivate
 	h.hc.Spec.Etcd.Managed.Storage.PersistentVolume.Size = ptr.To(resource.MustParse("200Mi")) // a database of 40 MiB
 	a := &alerts{hosted: h}
+	a.sendAudit()
 	h.eventually("the operator has a certificate for Prometheus", func(ctx context.Context) error {
 		return h.management.Get(ctx, client.ObjectKey{Namespace: hosting.Namespace, Name: "hypershift-metrics-client"}, &corev1.Secret{})
 	})
@@ -72,7 +76,9 @@ func TestAlerts(t *testing.T) {
 	a.unavailable()
 	a.certificates()
 	a.controlPlaneOperator()
+	a.audits.deaf.Store(true)
 	a.operatorDown()
+	a.auditEvents()
 	a.deletion()
 
 	for _, rule := range a.rules {
@@ -87,6 +93,11 @@ type alerts struct {
 	*hosted
 	*prometheus
 	cleared []string
+	// audits is the server of the audit webhook. It refuses events while deaf.
+	audits struct {
+		deaf     atomic.Bool
+		received atomic.Int64
+	}
 }
 
 // cluster are the labels of metrics of the hypershift-operator.
@@ -244,6 +255,35 @@ func (a *alerts) controlPlaneOperator() {
 	a.clears("HypershiftEtcdFillsUp")
 }
 
+// sendAudit sends the audit events of the cluster to a server outside.
+func (a *alerts) sendAudit() {
+	h := a.hosted
+	server := startOutside(h.t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the client may be gone
+		if a.audits.deaf.Load() {
+			http.Error(w, "the disk is full", http.StatusInsufficientStorage)
+			return
+		}
+		a.audits.received.Add(1)
+	})
+	text, err := webhookKubeconfig(server.URL, server.authority)
+	h.must(err)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: h.hc.Name + "-audit"}, Data: map[string][]byte{"webhook-kubeconfig": text}}
+	h.must(h.management.Create(h.t.Context(), secret))
+	h.t.Cleanup(func() { h.must(h.management.Delete(context.WithoutCancel(h.t.Context()), secret)) })
+	h.hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: secret.Name}
+}
+
+// auditEvents waits for the next count of events, which the server of the webhook does not accept. They are counted every five minutes.
+func (a *alerts) auditEvents() {
+	if a.audits.received.Load() == 0 {
+		a.hosted.t.Error("the audit webhook has received no event")
+	}
+	a.fires("HypershiftAuditEventsLost", a.plane())
+	a.audits.deaf.Store(false)
+	a.clears("HypershiftAuditEventsLost")
+}
+
 // expire replaces a certificate by a certificate that should have been renewed.
 func (a *alerts) expire(name string) {
 	now := time.Now()
@@ -254,13 +294,16 @@ func (a *alerts) expire(name string) {
 	a.setCertificate(name, leaf.Data(pki.Bundle(authority.Certificate)))
 }
 
-// fill writes until 86 % of the maximum size of etcd are in use, without old revisions, which the API server removes later, and without
-// free pages, which are too small for these objects and count against the maximum.
+// fill writes until 86 % of the maximum size of etcd are in use, without old revisions, which the API server removes later. Free pages,
+// which these objects leave behind and which are too small for the next, count against the maximum: they are removed in time.
 func (a *alerts) fill() {
 	a.compact()
 	a.etcdctl("defrag")
 	text := make([]byte, 450<<10)
 	for i := 0; a.etcdField("DBSizeInUse")*100 < a.etcdField("DBSizeQuota")*86; i++ {
+		if a.etcdField("DBSize")*100 > a.etcdField("DBSizeQuota")*90 {
+			a.etcdctl("defrag")
+		}
 		_, err := rand.Read(text)
 		a.hosted.must(err)
 		manifest := fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: filler-%d, labels: {filler: \"true\"}}, data: {content: %x}}", i, text)

@@ -34,8 +34,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// TestCustomerNetwork lets the API server of a private cluster reach what only the customer's network reaches: an issuer of OIDC tokens, whose name
-// only the VPC knows, and a webhook at an address of the VPC. Both are served by a machine of the cluster, as by any other host of the VPC.
+// TestCustomerNetwork lets the API server of a private cluster reach what only the customer's network reaches: an issuer of OIDC tokens, an audit
+// webhook and an admission webhook, by a name that only the VPC knows, and an admission webhook at an address of the VPC. They are served by a
+// machine of the cluster, as by any other host of the VPC.
 func TestCustomerNetwork(t *testing.T) {
 	begin(t)
 	h := newHosted(t, "network", on.Versions[0])
@@ -52,17 +53,31 @@ func TestCustomerNetwork(t *testing.T) {
 	h.waitForCondition(hyperv1.HostedClusterProgressing, "False")
 	h.eventually("a token of an issuer in the VPC names its user", n.whoAmI)
 	n.register()
-	h.eventually("a webhook in the VPC refuses a ConfigMap", func(ctx context.Context) error {
-		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "refused", Labels: map[string]string{"ask": "outside"}}}
-		err := n.admin().Create(ctx, cm)
-		if err == nil {
-			return client.IgnoreNotFound(n.admin().Delete(ctx, cm))
-		}
-		if want := "denied the request"; !strings.Contains(err.Error(), want) {
-			return fmt.Errorf("got %w, want %q", err, want)
-		}
-		return nil
-	})
+	for _, asked := range []string{byService, byURL} {
+		h.eventually("a webhook in the VPC, "+asked+", refuses a ConfigMap", func(ctx context.Context) error { return n.refused(ctx, asked) })
+	}
+	h.eventually("audit events arrive in the VPC", n.receivesAudit)
+}
+
+// refused returns an error unless the webhook refuses a ConfigMap.
+func (n *customerServers) refused(ctx context.Context, asked string) error {
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "refused", Labels: map[string]string{askLabel: asked}}}
+	err := n.admin().Create(ctx, cm)
+	if err == nil {
+		return client.IgnoreNotFound(n.admin().Delete(ctx, cm))
+	}
+	if want := "denied the request"; !strings.Contains(err.Error(), want) {
+		return fmt.Errorf("got %w, want %q", err, want)
+	}
+	return nil
+}
+
+// receivesAudit returns an error unless the server of audit events has received some. Its log has a line for each request.
+func (n *customerServers) receivesAudit(context.Context) error {
+	if log := n.hosted.kubectl("logs corp -c audit"); !strings.Contains(log, "GET "+auditPath) {
+		return fmt.Errorf("the server of audit events has received none: %s", log)
+	}
+	return nil
 }
 
 // customerServers are an issuer and a webhook on a host of the customer's network.
@@ -76,14 +91,22 @@ type customerServers struct {
 
 // The names and ports of the servers. The security group of the machines admits node ports.
 const (
-	issuerHost    = "issuer.corp.test"
-	issuerPort    = 30443
-	keysPort      = 30444
-	webhookPort   = 30445
+	corpHost    = "hosts.corp.test"
+	issuerPort  = 30443
+	keysPort    = 30444
+	webhookPort = 30445
+	auditPort   = 30446
+	// auditPath is a path whose requests the server logs, and answers with 200.
+	auditPath     = "/clientip"
 	corpDomain    = "corp.test"
 	webhookOfVPC  = "outside"
 	corpProvider  = "corp"
 	corpAuthority = "corp-ca"
+	corpAudit     = "corp-audit"
+	// askLabel names the webhook that decides about a ConfigMap.
+	askLabel  = "ask"
+	byService = "by-service"
+	byURL     = "by-url"
 )
 
 // newCustomerServers prepares the servers, and lets the cluster trust the issuer.
@@ -97,13 +120,13 @@ func (h *hosted) newCustomerServers() *customerServers {
 	h.must(err)
 	private, public, err := webidentity.GenerateKey()
 	h.must(err)
-	url := fmt.Sprintf("https://%s:%d", issuerHost, issuerPort)
+	url := fmt.Sprintf("https://%s:%d", corpHost, issuerPort)
 	n.signer, err = webidentity.NewSigner(private, url, clock.RealClock{})
 	h.must(err)
 	keys, err := webidentity.JWKS(public)
 	h.must(err)
 	discovery, err := json.Marshal(map[string]any{
-		"issuer": url, "jwks_uri": fmt.Sprintf("https://%s:%d/keys", issuerHost, keysPort), "response_types_supported": []string{"id_token"},
+		"issuer": url, "jwks_uri": fmt.Sprintf("https://%s:%d/keys", corpHost, keysPort), "response_types_supported": []string{"id_token"},
 		"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256", "ES256"},
 	})
 	h.must(err)
@@ -111,8 +134,14 @@ func (h *hosted) newCustomerServers() *customerServers {
 	h.must(h.management.Create(h.t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: corpAuthority}, Data: map[string]string{"ca-bundle.crt": string(n.authority.Trust())},
 	}))
+	audit, err := webhookKubeconfig(fmt.Sprintf("https://%s:%d%s", corpHost, auditPort, auditPath), n.authority.Trust())
+	h.must(err)
+	h.must(h.management.Create(h.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.hc.Namespace, Name: corpAudit}, Data: map[string][]byte{"webhook-kubeconfig": audit},
+	}))
 	h.change(func(hc *hyperv1.HostedCluster) {
-		hc.Annotations = map[string]string{hyperv1.OIDCProvidersInClusterNetworkAnnotation: corpProvider}
+		hc.Annotations = map[string]string{hyperv1.OIDCProvidersInClusterNetworkAnnotation: corpProvider, hyperv1.WebhooksInClusterNetworkAnnotation: "true"}
+		hc.Spec.AuditWebhook = &corev1.LocalObjectReference{Name: corpAudit}
 		hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{
 			Type: configv1.AuthenticationTypeOIDC,
 			OIDCProviders: []configv1.OIDCProvider{{
@@ -147,7 +176,7 @@ func (n *customerServers) admin() client.Client {
 // start runs the servers on the network of a machine, and names the machine in a private zone of the VPC.
 func (n *customerServers) start() {
 	n.t.Helper()
-	leaf, err := n.authority.Current.Issue(pki.Request{User: "corp", Usage: pki.Server, Hosts: []string{issuerHost, webhookOfVPC + ".default.svc"}}, pki.DefaultTerms, time.Now())
+	leaf, err := n.authority.Current.Issue(pki.Request{User: "corp", Usage: pki.Server, Hosts: []string{corpHost, webhookOfVPC + ".default.svc"}}, pki.DefaultTerms, time.Now())
 	n.must(err)
 	certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "corp"}, Data: leaf.Data(n.authority.Trust())}
 	mount := []corev1.VolumeMount{{Name: "certificate", MountPath: "/certificate"}}
@@ -160,8 +189,11 @@ func (n *customerServers) start() {
 	webhook := corev1.Container{Name: "webhook", Image: n.image, VolumeMounts: mount, Args: []string{
 		"webhook", "--tls-cert-file=/certificate/tls.crt", "--tls-private-key-file=/certificate/tls.key", fmt.Sprintf("--port=%d", webhookPort),
 	}}
+	audit := corev1.Container{Name: "audit", Image: n.image, VolumeMounts: mount, Args: []string{
+		"netexec", "--tls-cert-file=/certificate/tls.crt", "--tls-private-key-file=/certificate/tls.key", fmt.Sprintf("--http-port=%d", auditPort), "--udp-port=-1",
+	}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "corp"}, Spec: corev1.PodSpec{
-		HostNetwork: true, Containers: []corev1.Container{issuer, webhook}, TerminationGracePeriodSeconds: ptr.To[int64](0),
+		HostNetwork: true, Containers: []corev1.Container{issuer, webhook, audit}, TerminationGracePeriodSeconds: ptr.To[int64](0),
 		Volumes: []corev1.Volume{{Name: "certificate", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "corp"}}}},
 	}}
 	admin := n.admin()
@@ -184,7 +216,7 @@ func (n *customerServers) start() {
 	record := func(ctx context.Context, action types.ChangeAction) error {
 		_, err := route53.NewFromConfig(on.AWS.Config(n.customer.Account)).ChangeResourceRecordSets(ctx, &route53.ChangeResourceRecordSetsInput{
 			HostedZoneId: &zone, ChangeBatch: &types.ChangeBatch{Changes: []types.Change{{Action: action, ResourceRecordSet: &types.ResourceRecordSet{
-				Name: aws.String(issuerHost), Type: types.RRTypeA, TTL: aws.Int64(60), ResourceRecords: []types.ResourceRecord{{Value: &pod.Status.HostIP}},
+				Name: aws.String(corpHost), Type: types.RRTypeA, TTL: aws.Int64(60), ResourceRecords: []types.ResourceRecord{{Value: &pod.Status.HostIP}},
 			}}}},
 		})
 		return err
@@ -231,18 +263,25 @@ func (n *customerServers) whoAmI(ctx context.Context) error {
 // register lets the webhook decide about ConfigMaps with a label.
 func (n *customerServers) register() {
 	n.t.Helper()
-	n.must(n.admin().Create(n.t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: webhookOfVPC},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: "outside.corp.test", SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				Service: &admissionregistrationv1.ServiceReference{Namespace: "default", Name: webhookOfVPC, Path: ptr.To("/always-deny")}, CABundle: n.authority.Trust(),
-			},
-			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"ask": "outside"}},
+	const path = "/always-deny"
+	webhook := func(asked string, at admissionregistrationv1.WebhookClientConfig) admissionregistrationv1.ValidatingWebhook {
+		at.CABundle = n.authority.Trust()
+		return admissionregistrationv1.ValidatingWebhook{
+			Name: asked + ".corp.test", SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: at, ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{askLabel: asked}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
 			}},
-		}},
+		}
+	}
+	n.must(n.admin().Create(n.t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: webhookOfVPC},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{
+			webhook(byService, admissionregistrationv1.WebhookClientConfig{
+				Service: &admissionregistrationv1.ServiceReference{Namespace: "default", Name: webhookOfVPC, Path: ptr.To(path)},
+			}),
+			webhook(byURL, admissionregistrationv1.WebhookClientConfig{URL: ptr.To(fmt.Sprintf("https://%s:%d%s", corpHost, webhookPort, path))}),
+		},
 	}))
 }

@@ -5,25 +5,18 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"errors"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/names"
-	"github.com/hosted-control-planes/hypershift/internal/pki"
-	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
 )
 
 // TestSnapshots saves etcd of one cluster and restores it into another one, from a server with a certificate that only a
@@ -41,7 +34,7 @@ func TestSnapshots(t *testing.T) {
 	shelf.put([]byte("not what it was"))
 	restored := newHosted(t, "restored", on.Versions[0])
 	restored.hc.Spec.ControllerAvailabilityPolicy = hyperv1.HighlyAvailable
-	restored.hc.Spec.Etcd.Managed.Storage.RestoreSnapshotURL = []hyperv1.SnapshotURL{hyperv1.SnapshotURL(shelf.url + "/saved.db#sha256=" + checksum)}
+	restored.hc.Spec.Etcd.Managed.Storage.RestoreSnapshotURL = []hyperv1.SnapshotURL{hyperv1.SnapshotURL(shelf.URL + "/saved.db#sha256=" + checksum)}
 	restored.trust(shelf.authority)
 	restored.create()
 	restored.waitForReport(hyperv1.EtcdAvailable, "False", "has the SHA-256 checksum", "but "+checksum+" is expected")
@@ -95,36 +88,16 @@ func (h *hosted) trust(bundle []byte) {
 
 // shelf is a server of one file, outside of the management cluster.
 type shelf struct {
-	url string
-	// authority is the CA of its certificate, in PEM.
-	authority []byte
-	file      atomic.Pointer[[]byte]
+	*outside
+	file atomic.Pointer[[]byte]
 }
 
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
-	authority, errAuthority := pki.NewAuthority("shelf", time.Now())
-	if errAuthority != nil {
-		t.Fatal(errAuthority)
-	}
-	leaf, errLeaf := authority.Issue(pki.Request{User: "shelf", Usage: pki.Server, Hosts: []string{cluster.Host}}, pki.Terms{Validity: time.Hour}, time.Now())
-	listener, errListen := net.Listen("tcp", net.JoinHostPort(cluster.Host, "0"))
-	if err := errors.Join(errLeaf, errListen); err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := tls.X509KeyPair(leaf.CertPEM, leaf.KeyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &shelf{authority: pki.Bundle(authority.Certificate)}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := &shelf{}
+	s.outside = startOutside(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(*s.file.Load()) // the client may be gone
-	}))
-	server.Listener.Close()
-	server.Listener, server.TLS = listener, &tls.Config{Certificates: []tls.Certificate{certificate}}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	s.url = server.URL
+	})
 	return s
 }
 

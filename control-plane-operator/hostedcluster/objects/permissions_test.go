@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,4 +36,20 @@ func TestSecretsOfUsersAreListedOnlyDuringAStage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Package hostedapi reads the metrics of API servers with the kubeconfig of Cluster API. A refusal would look like a cluster that loses no audit
+// events.
+func TestTheIdentityOfTheHealthCheckReadsMetrics(t *testing.T) {
+	objs, err := desiredPermissions(t.Context(), &Builder{HCP: &hyperv1.HostedControlPlane{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objs {
+		role, ok := o.(*rbacv1.ClusterRole)
+		if ok && role.Name == "hypershift:cluster-api" && slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.NonResourceURLs, "/metrics") }) {
+			return
+		}
+	}
+	t.Error("it may not read /metrics")
 }

@@ -15,6 +15,7 @@
 //	publicnames          whether the public names resolve
 //	awsprivatelink       AWSEndpointServices and their VPC endpoints in the customer's account
 //	ingressrecords       DNS records of applications in the customer's hosted zones
+//	imageregistrybucket  bucket of the image registry in the customer's account
 //	workersecuritygroup  security group of the workers in the customer's account
 //	awsidentity          health of the AWS roles
 //	kmshealth            health of the KMS key

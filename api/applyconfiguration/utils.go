@@ -164,6 +164,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &hypershiftv1beta1.HostedControlPlaneStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImageContentSource"):
 		return &hypershiftv1beta1.ImageContentSourceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageRegistryRecord"):
+		return &hypershiftv1beta1.ImageRegistryRecordApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("IngressOperatorSpec"):
 		return &hypershiftv1beta1.IngressOperatorSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("IngressRecordsRecord"):

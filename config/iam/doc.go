@@ -8,6 +8,7 @@
 //	cloud-controller.json          for rolesRef.kubeCloudControllerARN, in the customer's account
 //	storage.json                   for rolesRef.storageARN, in the customer's account
 //	ingress.json                   for rolesRef.ingressARN, in the customer's account
+//	image-registry.json            for rolesRef.imageRegistryARN, in the customer's account
 //	karpenter.json                 for autoNode.provisionerConfig.karpenter.aws.roleARN, in the customer's account
 //	kms-provider.json              for secretEncryption.kms.aws.auth.awsKms, in the customer's account
 //	shared-vpc-roles.json          for rolesRef.controlPlaneOperatorARN as well, if the VPC is shared
@@ -23,6 +24,9 @@
 // and load balancers of Services with their security groups.
 //
 // ingress.json is for the records of applications, in zones with records of others: it allows changes of CNAMEs alone.
+//
+// image-registry.json is for the bucket of the image registry: the control-plane-operator creates and deletes it, and the registry reads and writes
+// its objects. The resource is the beginning of the bucket's name, because a policy cannot limit the creation of a bucket by a tag.
 //
 // storage.json is for the EBS CSI driver. It may attach volumes that others created if these have the tag of the cluster with
 // the value "shared". No test runs the driver.

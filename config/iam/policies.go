@@ -22,6 +22,7 @@ const (
 	CloudController       = "cloud-controller.json"
 	Storage               = "storage.json"
 	Ingress               = "ingress.json"
+	ImageRegistry         = "image-registry.json"
 	Karpenter             = "karpenter.json"
 	KMSProvider           = "kms-provider.json"
 	EtcdBackup            = "etcd-backup.json"

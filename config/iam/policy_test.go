@@ -13,6 +13,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/registrybucket"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/awsresources"
 )
@@ -28,7 +29,8 @@ func TestPolicies(t *testing.T) {
 		SharedVPCIngress: without("route53:ListHostedZonesByVPC", called(SharedVPCIngress)),
 		SharedVPCRoles:   {"sts:AssumeRole"},
 		// The user names the zones.
-		Ingress: {"route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets"},
+		Ingress:       {"route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets"},
+		ImageRegistry: imageRegistry(),
 		// The plugin describes the key, too.
 		KMSProvider: called(KMSProvider, "kms:DescribeKey"),
 	} {
@@ -113,6 +115,8 @@ var unconditional = map[string]string{
 	"BackupsOfTheCluster":            "the resource is the cluster's prefix of the bucket",
 	"KeyOfTheClustersSecrets":        "the resource is the key itself",
 	"InterruptionNotices":            "the resource is the queue itself, by its name",
+	"BucketOfTheImageRegistry":       "the resource is the bucket itself, by its name",
+	"Images":                         "the resource is the bucket itself, by its name",
 	"RolesOfTheSharedVPC":            "the resources are the roles themselves",
 }
 
@@ -185,7 +189,8 @@ func TestConditionsNameTheTagsThatOurCodeSets(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	all := map[string]string{"INFRA_ID": "demo-abcde", "VPC": "vpc-1", "LOCAL_ZONE_ID": "Z1", "OIDC_BUCKET": "docs", "KMS_KEY": "arn:aws:kms:us-east-1:1:key/1",
-		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b", "PUBLIC_ZONE_ID": "Z2", "PRIVATE_ZONE_ID": "Z3", "BACKUP_BUCKET": "backups"}
+		"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::1:role/a", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::1:role/b", "PUBLIC_ZONE_ID": "Z2", "PRIVATE_ZONE_ID": "Z3", "BACKUP_BUCKET": "backups",
+		"IMAGE_REGISTRY_BUCKET_PREFIX": registrybucket.Prefix("demo-abcde")}
 	for _, file := range files {
 		policy, err := Fill(file, all)
 		if err != nil || strings.Contains(policy, "${") {
@@ -216,6 +221,36 @@ func hypershiftOperator() []string {
 	actions := called(HypershiftOperator, "s3:ListBucket")
 	// The permission to delete one object allows deleting many.
 	actions[slices.Index(actions, "s3:DeleteObjects")] = "s3:DeleteObject"
+	return actions
+}
+
+// namesInIAM are the names that IAM has for calls of S3.
+// Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html
+var namesInIAM = map[string]string{
+	"s3:DeleteObjects":                   "s3:DeleteObject",
+	"s3:GetBucketEncryption":             "s3:GetEncryptionConfiguration",
+	"s3:GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
+	"s3:GetPublicAccessBlock":            "s3:GetBucketPublicAccessBlock",
+	"s3:ListMultipartUploads":            "s3:ListBucketMultipartUploads",
+	"s3:ListObjectVersions":              "s3:ListBucketVersions",
+	"s3:PutBucketEncryption":             "s3:PutEncryptionConfiguration",
+	"s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
+	"s3:PutPublicAccessBlock":            "s3:PutBucketPublicAccessBlock",
+}
+
+// imageRegistry returns the actions for the calls of the control-plane-operator and of the registry's S3 driver:
+// https://distribution.github.io/distribution/storage-drivers/s3/#s3-permission-scopes
+func imageRegistry() []string {
+	actions := called(ImageRegistry,
+		"s3:DeleteObjectVersion", // a deletion that names the version needs it, also in a bucket without versioning
+		"s3:GetBucketLocation", "s3:GetObject", "s3:ListBucket", "s3:ListMultipartUploadParts", "s3:PutObject",
+		"s3:PutObjectAcl") // the registry names the only one that the bucket accepts
+	for i, action := range actions {
+		if name := namesInIAM[action]; name != "" {
+			actions[i] = name
+		}
+	}
+	slices.Sort(actions)
 	return actions
 }
 

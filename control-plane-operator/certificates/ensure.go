@@ -59,7 +59,7 @@ type Facts struct {
 	KubeadminPassword bool
 	// MetricsServer is true when metrics-server runs on the nodes of the cluster, and the others when these components run
 	// next to its control plane.
-	MetricsServer, Ingress, PodIdentityWebhook, EBSCSIController, CloudController, Scheduler bool
+	MetricsServer, Ingress, ImageRegistry, PodIdentityWebhook, EBSCSIController, CloudController, Scheduler bool
 }
 
 // Certificates reconciles the certificates of control planes.

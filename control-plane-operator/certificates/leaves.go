@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/pki"
 	"github.com/hosted-control-planes/hypershift/internal/routes"
@@ -48,6 +49,12 @@ func leaves(hcp *hyperv1.HostedControlPlane, facts Facts) []leaf {
 	}
 	if facts.Ingress {
 		all = append(all, leaf{names.IngressCertificate, names.RootCA, pki.Request{User: "ingress", Usage: pki.Server, Hosts: []string{"*." + cmp.Or(routes.Applications(hcp.Name, hcp.Spec.DNS, hcp.Spec.Configuration), noDomain)}}})
+	}
+	if facts.ImageRegistry {
+		// An invalid network is an error of the Service. Users forward a port of their own host to the registry.
+		addresses, _ := target.ImageRegistryAddress.In(hcp.Spec.Networking)
+		hosts := withLoopback(inService(names.ImageRegistry, metav1.NamespaceSystem), addresses)
+		all = append(all, leaf{names.ImageRegistryCertificate, names.RootCA, pki.Request{User: names.ImageRegistry, Usage: pki.Server, Hosts: hosts}})
 	}
 	if facts.PodIdentityWebhook {
 		all = append(all, leaf{names.PodIdentityWebhookCertificate, names.RootCA, pki.Request{User: names.PodIdentityWebhook, Usage: pki.Server, Hosts: inService(names.PodIdentityWebhook, ns)}})

@@ -19,7 +19,7 @@ type skipState struct {
 // digestOf hashes all inputs of a reconcile except for the roll-out of a rotation. Reconciles are not skipped during a
 // rotation.
 func digestOf(hcp *hyperv1.HostedControlPlane, facts Facts, existing found) ([sha256.Size]byte, error) {
-	text, err := json.Marshal([]any{hcp.UID, hcp.Annotations, hcp.Spec, facts.API, facts.Konnectivity, facts.KubeadminPassword, facts.MetricsServer, facts.Ingress, facts.PodIdentityWebhook, facts.EBSCSIController, facts.CloudController, facts.Scheduler, facts.Revocation, existing.versions})
+	text, err := json.Marshal([]any{hcp.UID, hcp.Annotations, hcp.Spec, facts.API, facts.Konnectivity, facts.KubeadminPassword, facts.MetricsServer, facts.Ingress, facts.ImageRegistry, facts.PodIdentityWebhook, facts.EBSCSIController, facts.CloudController, facts.Scheduler, facts.Revocation, existing.versions})
 	if err != nil {
 		return [sha256.Size]byte{}, fmt.Errorf("marshalling what certificates depend on: %w", err)
 	}

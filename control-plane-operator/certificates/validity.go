@@ -29,7 +29,7 @@ type Validity struct {
 }
 
 // everything lists all certificates and kubeconfigs that a control plane can have. Those that it does not have do not exist.
-var everything = Facts{API: target.Host{Name: "api", Port: 1}, MetricsServer: true, Ingress: true, PodIdentityWebhook: true, EBSCSIController: true, CloudController: true, Scheduler: true}
+var everything = Facts{API: target.Host{Name: "api", Port: 1}, MetricsServer: true, Ingress: true, ImageRegistry: true, PodIdentityWebhook: true, EBSCSIController: true, CloudController: true, Scheduler: true}
 
 // Validities returns the certificates of hcp that exist, in the order of their Secrets. It reads the cache, so that it also works while the reconcile is
 // paused or fails, when certificates are not renewed. A certificate that cannot be parsed is left out: Ensure replaces it.

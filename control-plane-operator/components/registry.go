@@ -9,6 +9,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/ebscsinode"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/etcd"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/flannel"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/imageregistry"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/imageregistrynode"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/karpenter"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeapiserver"
@@ -44,6 +46,8 @@ var HostedCluster = []component.Component[*target.HostedCluster]{
 	konnectivityagent.Component,
 	metricsserver.Component,
 	traefik.Component,
+	imageregistry.Component,
+	imageregistrynode.Component,
 	ebscsinode.Component,
 }
 

@@ -38,6 +38,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedapi"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedclusterresources"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/hostedcontrolplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/imageregistrybucket"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/ingressrecords"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/kmshealth"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/controllers/nodejoin"
@@ -141,7 +142,7 @@ func (o *Operator) GetEventRecorder(name string) recorder.EventRecorder {
 // AddControllers adds them all. They run whatever the cluster is like, so that
 // a change of it finds them.
 func (o *Operator) AddControllers() error {
-	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addEtcdVolumes(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addIngressRecords(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation(), o.addSigningKeys())
+	return errors.Join(o.addMetrics(), o.addControlPlane(), o.addComponents(), o.addRouterConfig(), o.addEtcdConnections(), o.addEtcdVolumes(), o.addDefragmentation(), o.addHostedAPI(), o.addHostedClusterResources(), o.addPrivateLink(), o.addWorkerSecurityGroup(), o.addIngressRecords(), o.addImageRegistryBucket(), o.addAWSIdentity(), o.addKMSHealth(), o.addPublicNames(), o.addEncryption(), o.addNodeJoin(), o.addCertificateRevocation(), o.addSigningKeys())
 }
 
 // addMetrics adds the metrics that a scrape derives from the cache.
@@ -226,7 +227,7 @@ const hostedClusterInterval = 10 * time.Minute
 func (o *Operator) addHostedClusterResources() error {
 	return hostedclusterresources.Setup(o, hostedclusterresources.Options{
 		Client: o.GetClient(), Status: o.status, Reader: o.GetAPIReader(), Scheme: o.GetScheme(), Recorder: o.GetEventRecorder(names.ControlPlaneOperator), Clock: clock.RealClock{},
-		Releases: o.releases, Interval: hostedClusterInterval, Refused: o.refusals.Set, Instances: o.karpenterInstances,
+		Releases: o.releases, OperatorImage: o.options.Image, Interval: hostedClusterInterval, Refused: o.refusals.Set, Instances: o.karpenterInstances,
 	})
 }
 
@@ -300,6 +301,13 @@ func (o *Operator) addWorkerSecurityGroup() error {
 // addIngressRecords adds the controller of the DNS records of applications.
 func (o *Operator) addIngressRecords() error {
 	return ingressrecords.Setup(o, ingressrecords.Options{
+		Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
+	})
+}
+
+// addImageRegistryBucket adds the controller of the bucket of the image registry.
+func (o *Operator) addImageRegistryBucket() error {
+	return imageregistrybucket.Setup(o, imageregistrybucket.Options{
 		Client: o.GetClient(), Status: o.status, Clock: clock.RealClock{}, Sessions: o.sessions, KeyReady: o.signer.Ready, ResyncPeriod: o.options.ResyncPeriod,
 	})
 }

@@ -9,6 +9,8 @@
 //	etcd-backup-upload   uploads it
 //	webhook-certificate  writes a certificate for webhooks that no client calls
 //	log-relay            runs a program that must not wait for the reader of its log
+//	image-registry-gateway             lets users and nodes of a hosted cluster access its image registry
+//	image-registry-garbage-collection  runs the garbage collection of the registry, during which the gateways refuse writes
 //
 // Two flags precede the subcommand: --version prints the version and exits; --profiling=127.0.0.1:6060 serves profiles on loopback.
 //
@@ -32,6 +34,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/backup/upload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/backup/verify"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/etcd/unpack"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/imageregistry"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/logrelay"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/routerreload"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/tokenminter"
@@ -67,7 +70,7 @@ func run(ctx context.Context, args []string) error {
 	showVersion := version.Bind(fs)
 	profiles := fs.String("profiling", "", "address of loopback at which profiles are served, such as "+profiling.Address)
 	fs.Usage = func() {
-		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack|etcd-backup-verify|etcd-backup-upload|webhook-certificate|log-relay [flags of the subcommand]")
+		fmt.Fprintln(fs.Output(), "usage: sidecar [flags] wait|router-reload|router-drain|token-minter|etcd-unpack|etcd-backup-verify|etcd-backup-upload|webhook-certificate|log-relay|image-registry-gateway|image-registry-garbage-collection [flags of the subcommand]")
 		fs.PrintDefaults()
 	}
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -95,7 +98,7 @@ func run(ctx context.Context, args []string) error {
 
 func parse(args []string) (task, error) {
 	if len(args) == 0 {
-		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload, webhook-certificate or log-relay")
+		return nil, errors.New("a subcommand is needed: wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload, webhook-certificate, log-relay, image-registry-gateway or image-registry-garbage-collection")
 	}
 	switch name, args := args[0], args[1:]; name {
 	case waitfor.Command:
@@ -116,7 +119,11 @@ func parse(args []string) (task, error) {
 		return webhookcertificate.Parse(args)
 	case logrelay.Command:
 		return logrelay.Parse(args)
+	case imageregistry.GatewayCommand:
+		return imageregistry.ParseGateway(args)
+	case imageregistry.CollectCommand:
+		return imageregistry.ParseCollection(args)
 	default:
-		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload, webhook-certificate and log-relay", name)
+		return nil, fmt.Errorf("%s is none of wait, router-reload, router-drain, token-minter, etcd-unpack, etcd-backup-verify, etcd-backup-upload, webhook-certificate, log-relay, image-registry-gateway and image-registry-garbage-collection", name)
 	}
 }

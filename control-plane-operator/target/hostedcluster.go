@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -28,6 +29,8 @@ type HostedCluster struct {
 	HCP *hyperv1.HostedControlPlane
 	// Release is the release of the pods on nodes.
 	Release *release.Release
+	// OperatorImage is the image of the control-plane-operator, with the programs of the image registry.
+	OperatorImage string
 	// API and Konnectivity are the addresses for nodes.
 	API, Konnectivity Fact[Host]
 	// Authorities are the API server's authorities for pods that start now.
@@ -39,6 +42,8 @@ type HostedCluster struct {
 	MetricsServerCertificate Fact[map[string][]byte]
 	// IngressCertificate is the same for the ingress controller.
 	IngressCertificate Fact[map[string][]byte]
+	// ImageRegistryCertificate is the same for the image registry.
+	ImageRegistryCertificate Fact[map[string][]byte]
 	// KubeletAuthorities are the authorities that sign the serving certificates of kubelets.
 	KubeletAuthorities Fact[[]byte]
 }
@@ -61,7 +66,7 @@ func (*HostedCluster) Kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{},
 		&policyv1.PodDisruptionBudgetList{}, &appsv1.DeploymentList{}, &appsv1.DaemonSetList{}, apiServices(),
-		&storagev1.CSIDriverList{}, &storagev1.StorageClassList{}, &networkingv1.IngressClassList{},
+		&storagev1.CSIDriverList{}, &storagev1.StorageClassList{}, &networkingv1.IngressClassList{}, &batchv1.CronJobList{},
 	}
 }
 
@@ -76,7 +81,12 @@ func apiServices() client.ObjectList {
 func (t *HostedCluster) Has(image string) bool { return t.Image(image) != "" }
 
 // Image returns the reference of an image of the release, or "" if it has none of that name.
-func (t *HostedCluster) Image(name string) string { return t.Release.Components[name] }
+func (t *HostedCluster) Image(name string) string {
+	if name == OperatorImage {
+		return t.OperatorImage
+	}
+	return t.Release.Components[name]
+}
 
 // Prepare sets the namespace.
 func (*HostedCluster) Prepare(_ component.Traits, obj client.Object) (wanted bool) {

@@ -21,6 +21,9 @@ var onePage = map[string]string{
 	"internal/cli/aws/infra/discover.go DescribeTags":         "the filter selects one tag of one resource",
 	"internal/cli/aws/infra/zones.go ListResourceRecordSets":  "the list begins at the SOA record that is wanted, and has one item",
 	"internal/cli/aws/oidcbucket/oidcbucket.go ListObjectsV2": "one object is enough to keep the bucket",
+
+	"internal/awsx/registrybucket/delete.go ListMultipartUploads": "the items of the page are deleted, and the next reconcile reads the rest",
+	"internal/awsx/registrybucket/delete.go ListObjectVersions":   "the items of the page are deleted, and the next page is the new beginning of the list",
 }
 
 // TestPaginatedListsAreReadToTheEnd looks for calls that read only the first page of a list with pages in the service model.

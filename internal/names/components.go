@@ -25,6 +25,12 @@ const (
 // MetricsServer is the component, its image and its Service in the hosted cluster.
 const MetricsServer = "metrics-server"
 
+// ImageRegistry is the component, its image and its Service in the hosted cluster.
+const ImageRegistry = "image-registry"
+
+// ImageRegistryHost is the host in the names of images of that registry.
+const ImageRegistryHost = ImageRegistry + ".kube-system.svc"
+
 // Traefik is the ingress controller, its image and its Service in the hosted cluster.
 const Traefik = "traefik"
 

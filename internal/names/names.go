@@ -35,6 +35,8 @@ const (
 	PullSecret                       = "pull-secret"
 	// HostedPullSecret is its copy in kube-system of the hosted cluster. Pods on nodes name it, and nodes read it.
 	HostedPullSecret = "hypershift-pull-secret"
+	// AdditionalPullSecret is a Secret in kube-system of the hosted cluster, with credentials that its users add.
+	AdditionalPullSecret = "additional-pull-secret"
 	// SSHKey holds the public keys that may log in to the nodes.
 	SSHKey = "ssh-key"
 	// AdminKubeconfig holds the kubeconfig of the hosted cluster's administrator, under AdminKubeconfigFile, with the API
@@ -78,6 +80,9 @@ const (
 	CAPIProviderSubject = "hypershift:cluster-api-provider-aws"
 	// StorageSubject is for rolesRef.storageARN.
 	StorageSubject = "hypershift:ebs-csi-driver"
+	// ImageRegistrySubject is for rolesRef.imageRegistryARN, and ImageRegistryPodSubject for the pods of the registry in the hosted cluster.
+	ImageRegistrySubject    = "hypershift:image-registry"
+	ImageRegistryPodSubject = "system:serviceaccount:kube-system:" + ImageRegistry
 	// IngressSubject is for rolesRef.ingressARN.
 	IngressSubject = "hypershift:ingress"
 	// KarpenterSubject is for autoNode.provisionerConfig.karpenter.aws.roleARN.
@@ -102,6 +107,7 @@ var serviceAccountSubjects = map[string]string{
 	CAPIProviderSubject:         "system:serviceaccount:kube-system:capa-controller-manager",
 	KarpenterSubject:            "system:serviceaccount:kube-system:karpenter",
 	IngressSubject:              "system:serviceaccount:openshift-ingress-operator:ingress-operator",
+	ImageRegistrySubject:        "system:serviceaccount:openshift-image-registry:cluster-image-registry-operator",
 }
 
 // maxNamespace is the maximum length of the name of a Namespace.

@@ -38,6 +38,8 @@ const (
 	KubeletClientCertificate     = "kas-kubelet-client-tls"
 	ControllerManagerCertificate = "kcm-server-tls"
 	SchedulerCertificate         = "scheduler-server-tls"
+	// ImageRegistryCertificate is for the image registry, in the hosted cluster.
+	ImageRegistryCertificate = "image-registry-tls"
 	// IngressCertificate is for the names of applications in the hosted cluster.
 	IngressCertificate = "ingress-tls"
 	// MetricsServerCertificate is for metrics-server, in the hosted cluster.

@@ -218,6 +218,7 @@ type Customer struct {
 	CloudControllerRole         string // ARN of the role of the cloud-controller-manager
 	KarpenterRole               string // ARN of the role with which nodes on demand are made
 	IngressRole                 string // ARN of the role that writes the records of applications
+	ImageRegistryRole           string // ARN of the role of the image registry's bucket
 	InstanceProfile             string // name of the workers' profile
 }
 
@@ -301,6 +302,10 @@ func (e *Emulator) SeedCustomer(ctx context.Context, o CustomerOptions) (*Custom
 		}
 		trust = TrustWebIdentity(c.OIDCProvider, names.IngressSubject)
 		if c.IngressRole, err = e.Role(ctx, c.Account, c.InfraID+"-openshift-ingress", trust); err != nil {
+			return err
+		}
+		trust = TrustWebIdentity(c.OIDCProvider, names.ImageRegistrySubject, names.ImageRegistryPodSubject)
+		if c.ImageRegistryRole, err = e.Role(ctx, c.Account, c.InfraID+"-openshift-image-registry", trust); err != nil {
 			return err
 		}
 		c.InstanceProfile = names.InstanceProfile(c.InfraID)

@@ -15,6 +15,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/awsx/loadbalancer"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/records"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/registrybucket"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/securitygroup"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/subnet"
 )
@@ -55,6 +56,7 @@ func All() []Resource {
 		{Title: "instance types", API: reflect.TypeFor[instancetypes.API](), Service: "ec2", Policies: management},
 		{Title: "load balancer", API: reflect.TypeFor[loadbalancer.API](), Service: "elasticloadbalancing", Policies: management},
 		{Title: "OIDC documents", API: reflect.TypeFor[oidcdocs.API](), Service: "s3", Policies: management},
+		{Title: "bucket of the image registry", API: reflect.TypeFor[registrybucket.API](), Service: "s3", Policies: []string{"image-registry.json"}},
 		{Title: "KMS key", API: reflect.TypeFor[kmskey.API](), Service: "kms", Policies: []string{"kms-provider.json"}},
 	}
 }

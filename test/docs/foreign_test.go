@@ -8,7 +8,7 @@ import (
 // tools are the programs in commands of documents, with the flags that documents use. Programs of this repository have nil: their flags are
 // read from the sources.
 var tools = map[string]*string{
-	"kubectl": list(`all-namespaces all filename namespace output watch wait for timeout replicas overwrite type from-file from-literal raw
+	"kubectl": list(`all-namespaces all filename namespace output watch wait for timeout replicas overwrite type from-file from-literal raw from
 		selector previous tail follow container context kubeconfig show-labels dry-run image field-selector ignore-not-found server-side
 		force-conflicts subresource server tls-server-name
 		validate clusterrole group hard containers client-certificate client-key embed-certs current user`),

@@ -40,6 +40,7 @@ type bucket struct {
 	// uploads are the unfinished multipart uploads by their ids; created counts them.
 	uploads map[string]*upload
 	created int
+	bucketSettings
 }
 
 type object struct {
@@ -56,7 +57,7 @@ func (o *object) etag() string { return fmt.Sprintf(`"%x"`, md5.Sum(o.body)) }
 func (a *Account) AddBucket(region, name string) {
 	a.cloud.mu.Lock()
 	defer a.cloud.mu.Unlock()
-	a.cloud.buckets[name] = &bucket{owner: a, region: region, objects: map[string]*object{}, uploads: map[string]*upload{}}
+	a.cloud.buckets[name] = newBucket(a, region)
 }
 
 // RemoveBucket takes a bucket away with all it has.
@@ -235,13 +236,14 @@ func (q *request) deleteObjects(in *s3.DeleteObjectsInput) (*s3.DeleteObjectsOut
 		return nil, err
 	}
 	if n := len(in.Delete.Objects); n == 0 || n > 1000 {
-		return nil, refused(http.StatusBadRequest, "MalformedXML", "The XML you provided was not well-formed or did not validate against our published schema")
+		return nil, malformed()
 	}
 	out := &s3.DeleteObjectsOutput{}
 	for _, o := range in.Delete.Objects {
-		delete(b.objects, *o.Key)
-		if !aws.ToBool(in.Delete.Quiet) {
-			out.Deleted = append(out.Deleted, types.DeletedObject{Key: o.Key})
+		if kept := b.remove(o); kept != nil {
+			out.Errors = append(out.Errors, *kept)
+		} else if !aws.ToBool(in.Delete.Quiet) {
+			out.Deleted = append(out.Deleted, types.DeletedObject{Key: o.Key, VersionId: o.VersionId})
 		}
 	}
 	return out, nil

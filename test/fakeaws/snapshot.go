@@ -32,12 +32,7 @@ func (c *Cloud) Snapshot() string {
 		p.drawZone(z)
 	}
 	for name, b := range c.buckets {
-		for key, o := range b.objects {
-			p.line("%s s3://%s/%s %s %s", b.owner.id, name, key, o.contentType, long.ReplaceAllString(string(o.body), "…"))
-		}
-		for _, u := range b.uploads {
-			p.line("%s s3://%s/%s upload of %d parts", b.owner.id, name, u.key, len(u.parts))
-		}
+		p.drawBucket(name, b)
 	}
 	slices.Sort(p.lines)
 	return strings.Join(p.lines, "\n")

@@ -106,8 +106,13 @@ func (q *request) listUploads(in *s3.ListMultipartUploadsInput) (*s3.ListMultipa
 		return nil, err
 	}
 	out := &s3.ListMultipartUploadsOutput{Bucket: in.Bucket, Prefix: in.Prefix, IsTruncated: aws.Bool(false)}
+	n := min(int(aws.ToInt32(cmp.Or(in.MaxUploads, aws.Int32(1000)))), q.cloud.pageSize, 1000)
 	for _, id := range keys(b.uploads) {
-		if u := b.uploads[id]; strings.HasPrefix(u.key, aws.ToString(in.Prefix)) {
+		if u := b.uploads[id]; id > aws.ToString(in.UploadIdMarker) && strings.HasPrefix(u.key, aws.ToString(in.Prefix)) {
+			if len(out.Uploads) == n {
+				out.IsTruncated, out.NextKeyMarker, out.NextUploadIdMarker = aws.Bool(true), out.Uploads[n-1].Key, out.Uploads[n-1].UploadId
+				break
+			}
 			out.Uploads = append(out.Uploads, types.MultipartUpload{Key: aws.String(u.key), UploadId: aws.String(u.id), Initiated: aws.Time(u.at)})
 		}
 	}

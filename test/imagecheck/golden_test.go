@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -101,7 +102,10 @@ func podsIn(t *testing.T, text []byte) map[string]*corev1.PodSpec {
 		case "DaemonSet":
 			d := &appsv1.DaemonSet{}
 			w, pod = d, &d.Spec.Template.Spec
-		case "Pod", "Job", "CronJob", "ReplicaSet":
+		case "CronJob":
+			c := &batchv1.CronJob{}
+			w, pod = c, &c.Spec.JobTemplate.Spec.Template.Spec
+		case "Pod", "Job", "ReplicaSet":
 			t.Errorf("the pods of a %s are not checked", meta.Kind)
 			continue
 		default:

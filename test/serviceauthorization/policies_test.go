@@ -27,7 +27,8 @@ var others = []string{
 // values replace the variables of policies. All are as long as AWS and the command line allow.
 var values = map[string]string{
 	"INFRA_ID": strings.Repeat("i", 32), "VPC": "vpc-0123456789abcdef0", "OIDC_BUCKET": strings.Repeat("b", 63), "BACKUP_BUCKET": strings.Repeat("b", 63), "NAME_PREFIX": strings.Repeat("p", 48),
-	"PUBLIC_ZONE_ID": strings.Repeat("Z", 32), "PRIVATE_ZONE_ID": strings.Repeat("Z", 32), "LOCAL_ZONE_ID": strings.Repeat("Z", 32),
+	"IMAGE_REGISTRY_BUCKET_PREFIX": strings.Repeat("i", 32) + "-image-registry-",
+	"PUBLIC_ZONE_ID":               strings.Repeat("Z", 32), "PRIVATE_ZONE_ID": strings.Repeat("Z", 32), "LOCAL_ZONE_ID": strings.Repeat("Z", 32),
 	"KMS_KEY":                       "arn:aws:kms:us-east-1:111111111111:key/00000000-0000-0000-0000-000000000000",
 	"SHARED_VPC_CONTROL_PLANE_ROLE": "arn:aws:iam::222222222222:role/endpoint", "SHARED_VPC_INGRESS_ROLE": "arn:aws:iam::222222222222:role/route53",
 }

@@ -126,7 +126,7 @@ const (
 // Annotations of a HostedCluster about its deletion.
 const (
 	// CleanupCloudResourcesAnnotation, if "false", keeps the load balancers, volumes and snapshots that the hosted cluster
-	// created. Otherwise its deletion removes them; status.leftBehind lists the rest.
+	// created, and the bucket of its image registry. Otherwise its deletion removes them; status.leftBehind lists the rest.
 	CleanupCloudResourcesAnnotation = "hypershift.openshift.io/cleanup-cloud-resources"
 	// DestroyGracePeriodAnnotation is a Go duration for which the object stays after everything is deleted, so that others can
 	// read its final state.
@@ -237,6 +237,9 @@ const (
 	// ClusterAutoscalerAnnotation is "true" on a HostedControlPlane for which the cluster autoscaler runs. The
 	// control-plane-operator creates its kubeconfig and its permissions.
 	ClusterAutoscalerAnnotation = "hypershift.openshift.io/cluster-autoscaler"
+	// ControlPlaneSizeAnnotation, on a HostedControlPlane, is the number of nodes from which on the installation gives control planes the
+	// requests that this one has.
+	ControlPlaneSizeAnnotation = "hypershift.openshift.io/control-plane-size"
 	// MemoryLimitMaxAnnotation, on a HostedControlPlane, is the largest memory limit that the installation allows for a container, such as
 	// 64Gi.
 	MemoryLimitMaxAnnotation = "hypershift.openshift.io/memory-limit-max"

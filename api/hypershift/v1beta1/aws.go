@@ -192,8 +192,7 @@ type AWSRolesRef struct {
 	// IngressARN is for the DNS records of the applications, if capabilities enables Ingress.
 	// +optional
 	IngressARN RoleARN `json:"ingressARN,omitempty"`
-	// ImageRegistryARN is for the image registry of the hosted cluster. Releases of upstream Kubernetes have no such
-	// component.
+	// ImageRegistryARN is for the bucket of the image registry, if capabilities enables ImageRegistry.
 	// +optional
 	ImageRegistryARN RoleARN `json:"imageRegistryARN,omitempty"`
 	// StorageARN is for the EBS CSI driver. Without it, the cluster has no driver and no StorageClass.

@@ -8,7 +8,7 @@ import "slices"
 type OptionalCapability string
 
 const (
-	// ImageRegistryCapability is the registry inside the cluster.
+	// ImageRegistryCapability is the registry inside the cluster, with its bucket. It is off by default.
 	ImageRegistryCapability OptionalCapability = "ImageRegistry"
 	// OpenShiftSamplesCapability is the collection of sample images and templates.
 	OpenShiftSamplesCapability OptionalCapability = "openshift-samples"
@@ -20,8 +20,8 @@ const (
 	ConsoleCapability OptionalCapability = "Console"
 	// NodeTuningCapability tunes the kernels of the nodes.
 	NodeTuningCapability OptionalCapability = "NodeTuning"
-	// IngressCapability is the ingress controller for applications, with its load balancer and its names. Of the parts here, releases of
-	// Kubernetes have only this one. It is off by default.
+	// IngressCapability is the ingress controller for applications, with its load balancer and its names. It is off by default. Of the parts
+	// here, releases of Kubernetes have only this one and the image registry.
 	IngressCapability OptionalCapability = "Ingress"
 )
 

@@ -66,6 +66,35 @@ const (
 	WaitingForLoadBalancerReason = "WaitingForLoadBalancer"
 )
 
+// Reasons of AdditionalPullSecretMerged.
+const (
+	// InvalidPullSecretReason: the Secret does not have the format of a pull secret. Correct it as the message says.
+	InvalidPullSecretReason = "InvalidPullSecret"
+)
+
+// Reasons of ImageRegistryAvailable.
+const (
+	// NoImageRegistryInReleaseReason: the release has no image of a registry. Use a release with the image image-registry, or remove
+	// ImageRegistry from capabilities.
+	NoImageRegistryInReleaseReason = "NoImageRegistryInRelease"
+	// ImageRegistryNotRunningReason: no pod of the image registry is ready. If this persists, see the pods of Deployment image-registry in
+	// kube-system of the hosted cluster.
+	ImageRegistryNotRunningReason = "ImageRegistryNotRunning"
+	// WaitingForBucketReason: the bucket is not ready yet. Condition ImageRegistryBucketAvailable has the cause.
+	WaitingForBucketReason = "WaitingForBucket"
+)
+
+// Reasons of ImageRegistryBucketAvailable.
+const (
+	// NoImageRegistryRoleReason: the cluster has no role for the bucket. Set platform.aws.rolesRef.imageRegistryARN.
+	NoImageRegistryRoleReason = "NoImageRegistryRole"
+	// BucketClaimedReason: a bucket with the name exists and belongs to another account, or lacks the tags of this cluster. Delete it, or
+	// remove ImageRegistry from capabilities.
+	BucketClaimedReason = "BucketClaimed"
+	// BucketKeptReason: the capability was removed. The bucket keeps the images until the cluster is deleted.
+	BucketKeptReason = "BucketKept"
+)
+
 // Reasons of IngressRecordsAvailable.
 const (
 	// NoIngressDomainReason: the cluster has no domain for its applications. Set dns.baseDomain, or configuration.ingress.domain.

@@ -218,6 +218,10 @@ type HostedControlPlaneStatus struct {
 	// Ingress is the observed state of the ingress controller, if the cluster has one.
 	// +optional
 	Ingress *IngressStatus `json:"ingress,omitempty"`
+	// ImageRegistry is the data that deletion of the bucket of the image registry needs. It is recorded before the bucket is created, and stays
+	// when the capability is removed.
+	// +optional
+	ImageRegistry *ImageRegistryRecord `json:"imageRegistry,omitempty"`
 	// IngressRecords is the data that deletion of the DNS records of applications needs. It is recorded before a record is created.
 	// +optional
 	IngressRecords *IngressRecordsRecord `json:"ingressRecords,omitempty"`

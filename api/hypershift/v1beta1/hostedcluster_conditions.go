@@ -126,9 +126,18 @@ const (
 	// hypershift.openshift.io/pod-network. Absent for networkType Other and Calico. If False, the cluster's pods have no network
 	// from Hypershift: follow the reason.
 	PodNetworkInstalled = "PodNetworkInstalled"
+	// AdditionalPullSecretMerged is True when nodes get the credentials for images that users of the hosted cluster have added. Absent without
+	// Secret kube-system/additional-pull-secret in the hosted cluster. If False, correct that Secret.
+	AdditionalPullSecretMerged = "AdditionalPullSecretMerged"
 	// IngressAvailable is True when the ingress controller runs and its load balancer exists. Absent unless capabilities enables Ingress.
 	// If False, applications cannot be reached by their names: follow the reason.
 	IngressAvailable = "IngressAvailable"
+	// ImageRegistryAvailable is True when the image registry runs. Absent unless capabilities enables ImageRegistry. If False, images in it can be
+	// neither pulled nor pushed: follow the reason.
+	ImageRegistryAvailable = "ImageRegistryAvailable"
+	// ImageRegistryBucketAvailable is True when the bucket of the image registry exists with its settings. Absent unless capabilities enables
+	// ImageRegistry, or had enabled it. If False, follow the reason.
+	ImageRegistryBucketAvailable = "ImageRegistryBucketAvailable"
 	// IngressRecordsAvailable is True when the names of applications lead to the load balancer of the ingress controller. Absent unless
 	// capabilities enables Ingress. If False, follow the reason.
 	IngressRecordsAvailable = "IngressRecordsAvailable"

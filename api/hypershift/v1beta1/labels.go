@@ -10,6 +10,8 @@ const (
 	// ControlPlaneOperatorFinalizer keeps an AWSEndpointService until its VPC endpoint, security group and DNS
 	// records are deleted, and a HostedControlPlane until the security group of its workers is deleted.
 	ControlPlaneOperatorFinalizer = "hypershift.openshift.io/control-plane-operator-finalizer"
+	// ImageRegistryFinalizer keeps a HostedControlPlane until the bucket of the image registry is deleted.
+	ImageRegistryFinalizer = "hypershift.openshift.io/image-registry"
 	// IngressRecordsFinalizer keeps a HostedControlPlane until the DNS records of the applications are deleted.
 	IngressRecordsFinalizer = "hypershift.openshift.io/ingress-records"
 	// ControlPlaneComponentsFinalizer keeps a HostedControlPlane until its last pod is deleted.

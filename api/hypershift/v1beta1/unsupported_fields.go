@@ -22,7 +22,9 @@ var unsupportedFields = []struct {
 	}},
 	{"platform.aws.multiArch", "remove it: node pools may have every architecture of the release", onAWS(func(aws *AWSPlatformSpec) bool { return aws.MultiArch })},
 	{"platform.aws.rolesRef.ingressARN", enableIngress, unlessIngress(onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.IngressARN != "" }))},
-	{"platform.aws.rolesRef.imageRegistryARN", "remove it: releases of Kubernetes have no image registry", onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.ImageRegistryARN != "" })},
+	{"platform.aws.rolesRef.imageRegistryARN", "add ImageRegistry to capabilities.enabled", func(s *HostedClusterSpec) bool {
+		return s.Platform.AWS != nil && s.Platform.AWS.RolesRef.ImageRegistryARN != "" && !s.Capabilities.Enables(ImageRegistryCapability)
+	}},
 	{"platform.aws.rolesRef.networkARN", "remove it: releases of Kubernetes have no controller that assigns addresses of AWS to nodes", onAWS(func(aws *AWSPlatformSpec) bool { return aws.RolesRef.NetworkARN != "" })},
 	{"platform.aws.cloudProviderConfig.subnet.filters", "name the subnet in id", onAWS(func(aws *AWSPlatformSpec) bool {
 		return aws.CloudProviderConfig != nil && aws.CloudProviderConfig.Subnet != nil && len(aws.CloudProviderConfig.Subnet.Filters) > 0
@@ -85,10 +87,13 @@ var unsupportedFields = []struct {
 	})},
 	{"fips", "create the cluster again without it", func(s *HostedClusterSpec) bool { return s.FIPS }},
 	{"olmCatalogPlacement", "releases of Kubernetes have no catalogs", func(s *HostedClusterSpec) bool { return s.OLMCatalogPlacement == GuestOLMCatalogPlacement }},
-	{"capabilities", "remove them: of the optional parts, releases of Kubernetes have only Ingress", func(s *HostedClusterSpec) bool {
+	{"capabilities", "remove them: of the optional parts, releases of Kubernetes have only Ingress and ImageRegistry, which are off by default", func(s *HostedClusterSpec) bool {
+		isOther := func(part OptionalCapability) bool { return part != IngressCapability && part != ImageRegistryCapability }
+		if s.Capabilities == nil {
+			return false
+		}
 		// Ingress can be disabled only together with Console.
-		isOther := func(part OptionalCapability) bool { return part != IngressCapability }
-		return s.Capabilities != nil && (slices.ContainsFunc(s.Capabilities.Enabled, isOther) || slices.ContainsFunc(s.Capabilities.Disabled, isOther) && !slices.Contains(s.Capabilities.Disabled, IngressCapability))
+		return slices.ContainsFunc(s.Capabilities.Enabled, isOther) || slices.ContainsFunc(s.Capabilities.Disabled, isOther) && !slices.Contains(s.Capabilities.Disabled, IngressCapability)
 	}},
 	{"monitoring", "select metrics in the scrape configuration of the management cluster", func(s *HostedClusterSpec) bool { return s.Monitoring != nil && *s.Monitoring != MonitoringSpec{} }},
 }

@@ -362,7 +362,7 @@ func TestThreeZonesAreCreatedUnchangedByASecondRunAndDeletedWithoutLeftovers(t *
 	}
 	want := map[string]int{
 		"vpc": 1, "dhcp-options": 1, "internet-gateway": 1, "subnet": 6, "address": 3, "nat-gateway": 3, "vpc-endpoint": 1,
-		"hosted-zone": 2, "oidc-provider": 1, "role": 8, "instance-profile": 1,
+		"hosted-zone": 2, "oidc-provider": 1, "role": 9, "instance-profile": 1,
 	}
 	got := kinds(u.owned())
 	for kind, n := range want {

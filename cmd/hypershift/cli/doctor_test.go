@@ -42,7 +42,7 @@ func TestDoctorComparesQuotasWithTheirUse(t *testing.T) {
 			"Elastic IP addresses": "1 of 5 are in use", "VPCs": "2 of 5 are in use", "Internet gateways": "1 of 5 are in use",
 			"NAT gateways": "1 of 5 are in use in us-east-1a", "Interface endpoints": "0 of 50 are in use", standardCPUs: "2 of 32 are in use",
 			"Network load balancers": "0 of 50 are in use", "OIDC providers": "1 of 100 are in use", "Hosted zones": "3 of 500 are in use",
-			"IAM roles": "6 of ", "IAM instance profiles": "1 of ",
+			"IAM roles": "7 of ", "IAM instance profiles": "1 of ",
 		} {
 			if r := got[name]; r.Status != prerequisites.Passed || !strings.Contains(r.Message, want) {
 				t.Errorf("doctor %v: %s: %+v, want %q", args, name, r, want)

@@ -86,7 +86,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	s.StringVar(&r.KMSKeyARN, "kms-key-arn", "", "key of KMS that encrypts Secrets in etcd, instead of a Secret; adds the role kms-provider")
 	s.StringVar(&r.BackupBucket, "backup-bucket", "", "bucket for backups of etcd; adds the role etcd-backup")
 	s.BoolVar(&r.AutoNode, "auto-node", false, "create nodes on demand with Karpenter; adds the role karpenter")
-	s.StringSliceVar(&f.capabilities, "enable-cluster-capabilities", nil, "optional parts of the release that the cluster has: Ingress, an ingress controller with a load balancer and the names *.apps")
+	s.StringSliceVar(&f.capabilities, "enable-cluster-capabilities", nil, "optional parts of the release that the cluster has: Ingress, an ingress controller with a load balancer and the names *.apps; ImageRegistry, an image registry with a bucket")
 	s.BoolVar(&n.WorkerGroup, "worker-security-group", false, "a security group for nodes, in addition to that of the operator")
 	s.StringSliceVar(&f.additionalTags, "additional-tags", nil, "tags of all resources in AWS, as key=value")
 	f.vpcOwner.Flags(cmd)

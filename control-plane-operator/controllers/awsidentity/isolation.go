@@ -105,6 +105,9 @@ func platformRoles(hcp *hyperv1.HostedControlPlane) []platformRole {
 	if hcp.HasIngress() {
 		roles = append(roles, platformRole{"ingressARN", string(refs.IngressARN), names.IngressSubject})
 	}
+	if hcp.HasImageRegistry() {
+		roles = append(roles, platformRole{"imageRegistryARN", string(refs.ImageRegistryARN), names.ImageRegistrySubject})
+	}
 	if e := hcp.Spec.SecretEncryption; e != nil && e.KMS != nil && e.KMS.AWS != nil {
 		roles = append(roles, platformRole{"awsKms", e.KMS.AWS.Auth.AWSKMSRoleARN, names.KMSSubject})
 	}

@@ -82,6 +82,7 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 		KubeadminPassword:  s.runs.Components[oauthServer] != "",
 		MetricsServer:      s.expectsNodes && s.wanted.Components[names.MetricsServer] != "",
 		Ingress:            s.expectsNodes && s.hcp.HasIngress() && s.wanted.Components[names.Traefik] != "",
+		ImageRegistry:      s.expectsNodes && s.hcp.HasImageRegistry() && s.wanted.Components[names.ImageRegistry] != "",
 		PodIdentityWebhook: s.hcp.Spec.Platform.AWS != nil && s.runs.Components[names.PodIdentityWebhook] != "",
 		EBSCSIController:   ebscsicontroller.Wanted(s.hcp, s.expectsNodes) && s.runs.Components[names.EBSCSIDriverImage] != "",
 		CloudController:    cloudcontrollermanager.Wanted(s.hcp, s.expectsNodes),

@@ -39,6 +39,8 @@ type Options struct {
 	Clock    clock.PassiveClock
 	// Releases resolves the images of the payload.
 	Releases release.Resolver
+	// OperatorImage is the image that this program runs in.
+	OperatorImage string
 	// Interval is how often the hosted cluster is compared with the desired state although the management cluster is unchanged.
 	Interval time.Duration
 	// Refused is called with the reasons why certificate requests of machines are not approved, by name of the Machine. It
@@ -71,7 +73,7 @@ func newReconciler(opts Options) *Reconciler {
 	return &Reconciler{
 		Options:     opts,
 		connections: connection.NewPool(connection.Options{Client: opts.Client, Scheme: opts.Scheme, Open: opts.Open}),
-		objects:     objects.Options{Client: opts.Client, Clock: opts.Clock, Releases: opts.Releases, Interval: opts.Interval},
+		objects:     objects.Options{Client: opts.Client, Clock: opts.Clock, Releases: opts.Releases, OperatorImage: opts.OperatorImage, Interval: opts.Interval},
 		approver:    certificaterequests.Approver{Client: opts.Client, Reader: opts.Reader, Recorder: opts.Recorder, Clock: opts.Clock, Refused: opts.Refused},
 		rollout:     authorities.Rollout{Client: opts.Client, Recorder: opts.Recorder, Clock: opts.Clock},
 		tunnels:     dataplane.Checker{Clock: opts.Clock, Interval: opts.Interval, ReadLog: opts.ReadLog},
@@ -96,7 +98,9 @@ func (r *Reconciler) controller() *Controller {
 		{Name: "CA rollout", Run: r.awaitCARollout},
 		{Name: "pod network", Run: ensurePodNetwork},
 		{Name: "nodes on demand", Run: ensureAutoNode},
+		{Name: "additional pull secret", Run: readAdditionalPullSecret},
 		{Name: "ingress", Run: ensureIngress},
+		{Name: "image registry", Run: observeImageRegistry},
 	}
 	for _, set := range objects.Independent() {
 		independent = append(independent, reconcile.Step[*scope]{Name: set.Name, Run: func(ctx context.Context, s *scope) error { return s.objects.Ensure(ctx, set) }})

@@ -18,6 +18,8 @@
 //	    CA rollout            before the next authorities sign          authorities
 //	    pod network           flannel, if the release has it            objects
 //	    nodes on demand       Karpenter's kinds and defaults            autonode
+//	    additional pull secret  credentials of users                    objects
+//	    image registry        whether it runs                          imageregistry
 //	    ingress               the Gateway API, and the load balancer     ingress
 //	    one step for each set of objects                                objects
 //

@@ -45,7 +45,7 @@ func TestIngressFollowsTheCapability(t *testing.T) {
 	a.follow("worker")
 	again := func() {
 		t.Helper()
-		a.Clock.Step(ingressInterval)
+		a.Clock.Step(componentInterval)
 		a.Once()
 	}
 	a.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Capabilities = ingressCapability })
@@ -92,7 +92,7 @@ func TestIngressFollowsTheCapability(t *testing.T) {
 
 	// A Service that a user deletes is created again soon.
 	a.Must(master.Delete(t.Context(), internal))
-	a.Clock.Step(ingressInterval)
+	a.Clock.Step(componentInterval)
 	a.Once()
 	a.Once()
 	a.Must(master.Get(t.Context(), client.ObjectKeyFromObject(internal), internal))
@@ -134,7 +134,7 @@ func TestGatewayAPIOfUsersStays(t *testing.T) {
 	a.Must(master.Create(t.Context(), theirs))
 	a.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Capabilities = ingressCapability })
 	for range 3 {
-		a.Clock.Step(ingressInterval)
+		a.Clock.Step(componentInterval)
 		a.Once()
 	}
 	a.ExpectConditionText(resourcesCondition, succeeded)

@@ -17,6 +17,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/cloudcleanup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/connection"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/imageregistry"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/ingress"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/nodeaccess"
 	"github.com/hosted-control-planes/hypershift/internal/names"
@@ -205,11 +206,19 @@ func ensureAutoNode(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// The intervals for observing the ingress controller, which nothing watches: while it is not available, and afterwards.
+// The intervals for observing the ingress controller and the image registry, which nothing watches: while they are not available, and afterwards.
 const (
-	ingressInterval     = 5 * time.Second
-	ingressRestInterval = time.Minute
+	componentInterval     = 5 * time.Second
+	componentRestInterval = time.Minute
 )
+
+// await returns the time after which a component is observed again.
+func await(c metav1.Condition) time.Duration {
+	if c.Status == metav1.ConditionFalse {
+		return componentInterval
+	}
+	return componentRestInterval
+}
 
 // ensureIngress prepares the cluster for its ingress controller, whose objects are among the independent sets, and observes it.
 func ensureIngress(ctx context.Context, s *scope) error {
@@ -222,7 +231,7 @@ func ensureIngress(ctx context.Context, s *scope) error {
 		if gone {
 			s.hcp.Status.Ingress = nil
 		} else {
-			s.requeueAfter(ingressInterval)
+			s.requeueAfter(componentInterval)
 		}
 		return err
 	}
@@ -231,10 +240,27 @@ func ensureIngress(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.facts.ingress, s.hcp.Status.Ingress = &f, f.Status()
-	if f.Condition(s.hcp).Status == metav1.ConditionFalse {
-		s.requeueAfter(ingressInterval)
-	} else {
-		s.requeueAfter(ingressRestInterval)
+	s.requeueAfter(await(f.Condition(s.hcp)))
+	return nil
+}
+
+// readAdditionalPullSecret reads the credentials that users of the hosted cluster have added. The set with the pull secret contains them.
+func readAdditionalPullSecret(ctx context.Context, s *scope) (err error) {
+	s.facts.additional, err = s.objects.AdditionalPullSecret(ctx)
+	s.facts.additionalKnown = err == nil
+	return err
+}
+
+// observeImageRegistry observes the image registry, whose objects are among the independent sets.
+func observeImageRegistry(ctx context.Context, s *scope) error {
+	if !s.hcp.HasImageRegistry() {
+		return nil
 	}
+	f, err := imageregistry.Observe(ctx, s.objects)
+	if err != nil {
+		return err
+	}
+	s.facts.registry = &f
+	s.requeueAfter(await(f.Condition(s.hcp)))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/cloudcleanup"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/connection"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/imageregistry"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/ingress"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/nodeaccess"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
@@ -41,6 +42,10 @@ type facts struct {
 	podNetwork *objects.PodNetwork
 	autoNode   *autonode.Facts
 	ingress    *ingress.Facts
+	registry   *imageregistry.Facts
+	// additional are the credentials of users; nil, if it is known, without any.
+	additional      *objects.AdditionalPullSecret
+	additionalKnown bool
 	// drained are the nodes on demand that remain after spec.autoNode was removed.
 	drained *cloudcleanup.Nodes
 }

@@ -48,12 +48,12 @@ var relevantChanges = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 func relevant(hcp *hyperv1.HostedControlPlane) any {
 	return []any{
 		hcp.Generation, hcp.Annotations, hcp.DeletionTimestamp.IsZero(), hcp.Status.ControlPlaneEndpoint, hcp.Status.KubeletVerification, objects.Arrived(hcp), hcp.ServedAccess(),
-		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryptionRecord), objects.ChecksTokens(hcp),
+		meta.IsStatusConditionTrue(hcp.Status.Conditions, hyperv1.KubeAPIServerAvailable), secretencryption.Rewrites(hcp.Status.SecretEncryptionRecord), objects.ChecksTokens(hcp), hcp.Status.ImageRegistry,
 	}
 }
 
 // isRelevantSecret reports whether a Secret is a credential for the hosted cluster, or copied into it.
 func isRelevantSecret(obj client.Object) bool {
 	return obj.GetLabels()[hyperv1.BootstrapTokenLabel] != "" ||
-		slices.Contains([]string{certsecret.ControlPlaneOperator, names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.IngressCertificate, names.PodIdentityWebhookCertificate, names.PullSecret, names.AutoNode}, obj.GetName())
+		slices.Contains([]string{certsecret.ControlPlaneOperator, names.ControlPlaneOperatorKubeconfig, names.KonnectivityAgentCertificate, names.MetricsServerCertificate, names.IngressCertificate, names.ImageRegistryCertificate, names.PodIdentityWebhookCertificate, names.PullSecret, names.AutoNode}, obj.GetName())
 }

@@ -8,6 +8,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/dataplane"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/imageregistry"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/ingress"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/hostedcluster/objects"
 	"github.com/hosted-control-planes/hypershift/internal/component"
@@ -57,6 +58,18 @@ var evaluations = []struct {
 		}
 		return setFrom(f.ingress, func(f ingress.Facts) metav1.Condition { return f.Condition(hcp) })
 	}},
+	{hyperv1.AdditionalPullSecretMerged, func(_ *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		if f.additionalKnown && f.additional == nil {
+			return metav1.Condition{}, remove
+		}
+		return setFrom(f.additional, func(a objects.AdditionalPullSecret) metav1.Condition { return a.Condition() })
+	}},
+	{hyperv1.ImageRegistryAvailable, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
+		if !hcp.HasImageRegistry() {
+			return metav1.Condition{}, remove
+		}
+		return setFrom(f.registry, func(f imageregistry.Facts) metav1.Condition { return f.Condition(hcp) })
+	}},
 	{hyperv1.AutoNodeEnabled, func(hcp *hyperv1.HostedControlPlane, f facts) (metav1.Condition, verdict) {
 		switch {
 		case f.drained != nil && f.drained.Gone:
@@ -86,7 +99,10 @@ func report(s *scope, outcomes reconcile.Report, conditions *reconcile.Condition
 		if !s.hcp.HasIngress() {
 			conditions.Remove(hyperv1.IngressAvailable)
 		}
-		for _, condition := range []string{hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.IngressAvailable} {
+		if !s.hcp.HasImageRegistry() {
+			conditions.Remove(hyperv1.ImageRegistryAvailable)
+		}
+		for _, condition := range []string{hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.IngressAvailable, hyperv1.ImageRegistryAvailable} {
 			if conditions.Get(condition) != nil {
 				conditions.Set(condition, metav1.ConditionUnknown, hyperv1.AsleepReason, component.Asleep)
 			}
@@ -107,7 +123,7 @@ func report(s *scope, outcomes reconcile.Report, conditions *reconcile.Condition
 }
 
 // ownedConditions are the conditions that this controller writes.
-var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate, hyperv1.PodNetworkInstalled, hyperv1.IngressAvailable, hyperv1.AutoNodeEnabled}
+var ownedConditions = []string{hyperv1.ConfigOperatorReconciliationSucceeded, hyperv1.CloudResourcesDestroyed, hyperv1.DataPlaneConnectionAvailable, hyperv1.ControlPlaneConnectionAvailable, hyperv1.KubeletServingCertificatesSigned, hyperv1.EndpointAccessUpToDate, hyperv1.PodNetworkInstalled, hyperv1.AdditionalPullSecretMerged, hyperv1.IngressAvailable, hyperv1.ImageRegistryAvailable, hyperv1.AutoNodeEnabled}
 
 // statusPart holds the status fields that this controller writes.
 type statusPart struct {

@@ -14,6 +14,7 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -59,7 +60,7 @@ var scheme = func() *runtime.Scheme {
 	s := testenv.Scheme(
 		routev1.Install, clusterv1.AddToScheme, rbacv1.AddToScheme, appsv1.AddToScheme,
 		discoveryv1.AddToScheme, policyv1.AddToScheme, certificatesv1.AddToScheme, admissionregistrationv1.AddToScheme, authorizationv1.AddToScheme,
-		networkingv1.AddToScheme, coordinationv1.AddToScheme, storagev1.AddToScheme,
+		networkingv1.AddToScheme, coordinationv1.AddToScheme, storagev1.AddToScheme, batchv1.AddToScheme,
 	)
 	for _, kind := range []string{"VolumeSnapshot", "VolumeSnapshotContent"} {
 		s.AddKnownTypeWithName(snapshotKind(kind), &unstructured.Unstructured{})

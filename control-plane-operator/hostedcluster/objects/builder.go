@@ -21,6 +21,8 @@ type Options struct {
 	Clock  clock.PassiveClock
 	// Releases resolves the images of the payload.
 	Releases release.Resolver
+	// OperatorImage is the image that this program runs in.
+	OperatorImage string
 	// Interval is how often a set is compared with its desired state although the management cluster is unchanged.
 	Interval time.Duration
 }
@@ -37,4 +39,6 @@ type Builder struct {
 
 	// target holds the facts that components use. Set by the first set that needs them.
 	target *target.HostedCluster
+	// additional is set by the first step that needs it.
+	additional *additionalPullSecret
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/coredns"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/ebscsinode"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/flannel"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/imageregistry"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/imageregistrynode"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/konnectivityagent"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/kubeproxy"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/components/metricsserver"
@@ -92,13 +94,15 @@ func desired(t *testing.T, c component.Component[*target.HostedCluster], change 
 				secret(names.KonnectivityAgentCertificate, corev1.SecretTypeTLS, certificate),
 				secret(names.MetricsServerCertificate, corev1.SecretTypeTLS, certificate),
 				secret(names.IngressCertificate, corev1.SecretTypeTLS, certificate),
+				secret(names.ImageRegistryCertificate, corev1.SecretTypeTLS, certificate),
 				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names.KubeletServingCA}, Data: map[string]string{pki.TrustKey: "authorities of kubelets"}},
 			).Build(),
-			Clock: clocktesting.NewFakeClock(time.Now()),
+			Clock: clocktesting.NewFakeClock(time.Now()), OperatorImage: "registry/control-plane-operator:1",
 			Releases: fakerelease.New(&release.Release{Image: image, Version: "1.35.4", Components: map[string]string{
 				"coredns": "registry/coredns:1", "kube-proxy": "registry/kube-proxy:1.35.4", names.KonnectivityAgentImage: "registry/konnectivity-agent:1",
 				names.MetricsServer:     "registry/metrics-server:1",
 				names.Traefik:           "registry/traefik:1",
+				names.ImageRegistry:     "registry/image-registry:1",
 				names.EBSCSIDriverImage: "registry/aws-ebs-csi-driver:1", names.CSINodeRegistrarImage: "registry/csi-node-driver-registrar:1", names.CSILivenessProbeImage: "registry/csi-livenessprobe:1",
 				podnetwork.Image: "registry/flannel:1",
 			}}),
@@ -130,6 +134,30 @@ func published(as *operatorv1.EndpointPublishingStrategy) *hyperv1.OperatorConfi
 func TestIngressIsACapability(t *testing.T) {
 	if objs := desired(t, traefik.Component, nil); len(objs) > 0 {
 		t.Errorf("%d objects are desired", len(objs))
+	}
+}
+
+// withImageRegistry gives a cluster an image registry with its bucket.
+func withImageRegistry(hcp *hyperv1.HostedControlPlane) {
+	hcp.Spec.Capabilities = &hyperv1.Capabilities{Enabled: []hyperv1.OptionalCapability{hyperv1.ImageRegistryCapability}}
+	hcp.Status.ImageRegistry = &hyperv1.ImageRegistryRecord{
+		Bucket: "demo-x-image-registry-0a1b2c3d", Region: "us-east-1", RoleARN: "arn:aws:iam::123456789012:role/image-registry", Ready: ptr.To(true),
+	}
+}
+
+// A cluster has an image registry only if its user wants one, and there is a bucket for it.
+func TestImageRegistryIsACapability(t *testing.T) {
+	for name, change := range map[string]func(*hyperv1.HostedControlPlane){
+		"it is not wanted":               func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Capabilities = nil },
+		"no bucket":                      func(hcp *hyperv1.HostedControlPlane) { hcp.Status.ImageRegistry = nil },
+		"a bucket that is being created": func(hcp *hyperv1.HostedControlPlane) { hcp.Status.ImageRegistry.Ready = nil },
+	} {
+		for _, c := range []component.Component[*target.HostedCluster]{imageregistry.Component, imageregistrynode.Component} {
+			objs := desired(t, c, func(hcp *hyperv1.HostedControlPlane) { withImageRegistry(hcp); change(hcp) })
+			if len(objs) > 0 {
+				t.Errorf("%s: %d objects of %s are desired", name, len(objs), c.Name)
+			}
+		}
 	}
 }
 
@@ -177,6 +205,16 @@ func TestDesiredWorkloads(t *testing.T) {
 		"traefik-node-port": {traefik.Component, func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Spec.Capabilities, hcp.Spec.OperatorConfiguration = ingress, published(&operatorv1.EndpointPublishingStrategy{Type: operatorv1.NodePortServiceStrategyType})
 		}},
+		"image-registry": {imageregistry.Component, withImageRegistry},
+		"image-registry-single": {imageregistry.Component, func(hcp *hyperv1.HostedControlPlane) {
+			withImageRegistry(hcp)
+			hcp.Spec.InfrastructureAvailabilityPolicy = hyperv1.SingleReplica
+		}},
+		"image-registry-node": {imageregistrynode.Component, withImageRegistry},
+		"image-registry-node-ipv6": {imageregistrynode.Component, func(hcp *hyperv1.HostedControlPlane) {
+			withImageRegistry(hcp)
+			hcp.Spec.Networking.ServiceNetwork = []hyperv1.ServiceNetworkEntry{{CIDR: "fd02::/112"}}
+		}},
 		"metrics-server": {metricsserver.Component, func(hcp *hyperv1.HostedControlPlane) {
 			hcp.Status.NodeCount = ptr.To[int32](3)
 		}},
@@ -208,6 +246,8 @@ func TestKindsOfWorkloads(t *testing.T) {
 		{konnectivityagent.Component, "Secret DaemonSet"},
 		{ebscsinode.Component, "ServiceAccount DaemonSet CSIDriver StorageClass"},
 		{traefik.Component, "ServiceAccount Secret ConfigMap Service PodDisruptionBudget Deployment IngressClass"},
+		{imageregistry.Component, "ServiceAccount Secret ConfigMap Service PodDisruptionBudget Deployment CronJob"},
+		{imageregistrynode.Component, "ServiceAccount ConfigMap DaemonSet"},
 		{metricsserver.Component, "ServiceAccount Secret ConfigMap Service PodDisruptionBudget Deployment Unstructured"},
 	} {
 		var got []string

@@ -7,11 +7,9 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
-	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 )
@@ -55,24 +53,4 @@ func (b *Builder) credentials(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("reading Secret %s: %w", b.HCP.Spec.PullSecret.Name, err)
 	}
 	return secret.Data[corev1.DockerConfigJsonKey], nil
-}
-
-// pullSecret allows nodes to pull the images of our pods.
-var pullSecret = Set{
-	Name:      "pull-secret",
-	Namespace: metav1.NamespaceSystem,
-	Kinds:     []client.ObjectList{&corev1.SecretList{}},
-	Desired:   desiredPullSecret,
-}
-
-func desiredPullSecret(ctx context.Context, b *Builder) ([]client.Object, error) {
-	credentials, err := b.credentials(ctx)
-	if err != nil || len(credentials) == 0 {
-		return nil, err
-	}
-	return []client.Object{&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: names.HostedPullSecret},
-		Type:       corev1.SecretTypeDockerConfigJson,
-		Data:       map[string][]byte{corev1.DockerConfigJsonKey: credentials},
-	}}, nil
 }

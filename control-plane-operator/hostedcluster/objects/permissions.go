@@ -44,6 +44,9 @@ func desiredPermissions(_ context.Context, b *Builder) ([]client.Object, error) 
 	if b.HCP.HasIngress() {
 		files = append(files, "permissions-ingress.yaml")
 	}
+	if b.HCP.HasImageRegistry() {
+		files = append(files, "permissions-image-registry.yaml")
+	}
 	if b.Emptying {
 		files = append(files, "permissions-cleanup.yaml")
 	}

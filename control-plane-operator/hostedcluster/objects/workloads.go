@@ -52,13 +52,14 @@ func (b *Builder) Target(ctx context.Context) (*target.HostedCluster, error) {
 	}
 	api, err := apiOfPods(b.HCP)
 	b.target = &target.HostedCluster{
-		HCP: b.HCP, Release: payload,
+		HCP: b.HCP, Release: payload, OperatorImage: b.OperatorImage,
 		API:                      target.FactOf(api, err),
 		Konnectivity:             target.FactOf(publishing.AwaitKonnectivity(ctx, b.Client, b.HCP)),
 		Authorities:              target.FactOf(authorities.ForPods(ctx, b.Cluster)),
 		KonnectivityCertificate:  target.FactOf(b.konnectivityCertificate(ctx)),
 		MetricsServerCertificate: target.FactOf(b.servingCertificate(ctx, names.MetricsServerCertificate)),
 		IngressCertificate:       target.FactOf(b.servingCertificate(ctx, names.IngressCertificate)),
+		ImageRegistryCertificate: target.FactOf(b.servingCertificate(ctx, names.ImageRegistryCertificate)),
 		KubeletAuthorities:       target.FactOf(b.kubeletAuthorities(ctx)),
 	}
 	return b.target, nil

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/control-plane-operator/target"
@@ -62,10 +63,13 @@ func Env() *target.ControlPlane {
 // HostedCluster is a hosted cluster in which everything is known.
 func HostedCluster() *target.HostedCluster {
 	env := Env()
-	env.HCP.Spec.Capabilities = &hyperv1.Capabilities{Enabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
+	env.HCP.Spec.Capabilities = &hyperv1.Capabilities{Enabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability, hyperv1.ImageRegistryCapability}}
 	env.HCP.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: hyperv1.Konnectivity, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}}}
+	env.HCP.Status.ImageRegistry = &hyperv1.ImageRegistryRecord{
+		Bucket: "demo-x7k2p-image-registry-0a1b2c3d", Region: "us-east-1", IssuerURL: env.HCP.Spec.IssuerURL, RoleARN: "arn:aws:iam::123456789012:role/image-registry", Ready: ptr.To(true),
+	}
 	return &target.HostedCluster{
-		HCP: env.HCP, Release: env.Release,
+		HCP: env.HCP, Release: env.Release, OperatorImage: env.OperatorImage,
 		API:          target.FactOf(env.API, nil),
 		Konnectivity: target.FactOf(env.Konnectivity, nil),
 		Authorities:  target.FactOf([]byte("authorities"), nil),
@@ -73,6 +77,9 @@ func HostedCluster() *target.HostedCluster {
 			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"), pki.TrustKey: []byte("authority"),
 		}, nil),
 		IngressCertificate: target.FactOf(map[string][]byte{
+			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"),
+		}, nil),
+		ImageRegistryCertificate: target.FactOf(map[string][]byte{
 			corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key"),
 		}, nil),
 		MetricsServerCertificate: target.FactOf(map[string][]byte{

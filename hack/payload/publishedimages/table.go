@@ -147,6 +147,14 @@ var Table = slices.Concat([]Image{
 		Differs: floating,
 	},
 	{
+		Name: "image-registry", Base: alpine, WorkingDir: "/",
+		Programs:   []Program{{Path: "/bin/registry"}, {Path: "/entrypoint.sh", Runner: true}},
+		Entrypoint: []string{"/entrypoint.sh"}, Command: []string{"/etc/distribution/config.yml"},
+		Architectures: []string{"amd64", "arm", "arm64", "ppc64le", "riscv64", "s390x"}, Index: OCIIndex,
+		Sources: []Source{{gitHub + "distribution/distribution-library-image/blob/057436d4dd745cfb1f913e0fdae56e304bcb160c/Dockerfile", "2.8.0-beta.1"}},
+		Differs: "read in the repository at an earlier release; the paths of its configuration are those of 3.0",
+	},
+	{
 		Name: "karpenter", Base: eksMinimal,
 		Programs: []Program{{Path: "/ko-app/controller"}}, Entrypoint: []string{"/ko-app/controller"},
 		Env:           map[string]string{"PATH": DefaultPath + ":/ko-app", "KO_DATA_PATH": "/var/run/ko"},

@@ -64,6 +64,7 @@ var Components = []Component{
 	{Name: "flannel", Image: "ghcr.io/flannel-io/flannel:v%s", Program: "flanneld"},
 	// ECR Public contains a copy of each official image of Docker Hub.
 	{Name: "haproxy", Image: "public.ecr.aws/docker/library/haproxy:%s", Version: "3.2", Differs: "the lab runs the package of Debian: HAProxy is not written in Go"},
+	{Name: "image-registry", Image: "public.ecr.aws/docker/library/registry:%s", Program: "image-registry"},
 	{Name: "karpenter", Image: "public.ecr.aws/karpenter/controller:%s", Program: "karpenter"},
 	{Name: "konnectivity-agent", Image: "registry.k8s.io/kas-network-proxy/proxy-agent:v%s", Program: "proxy-agent"},
 	{Name: "konnectivity-server", Image: "registry.k8s.io/kas-network-proxy/proxy-server:v%s", Program: "proxy-server"},

@@ -87,7 +87,7 @@ func (c *Cluster) namespaceTerminating() bool {
 
 // needsOperator reports whether an object carries a finalizer of the control-plane-operator.
 func (c *Cluster) needsOperator() bool {
-	finalizers := []string{hyperv1.HostedClusterFinalizer, hyperv1.ControlPlaneComponentsFinalizer, hyperv1.ControlPlaneOperatorFinalizer, hyperv1.IngressRecordsFinalizer}
+	finalizers := []string{hyperv1.HostedClusterFinalizer, hyperv1.ControlPlaneComponentsFinalizer, hyperv1.ControlPlaneOperatorFinalizer, hyperv1.IngressRecordsFinalizer, hyperv1.ImageRegistryFinalizer}
 	return c.ControlPlane != nil && slices.ContainsFunc(c.ControlPlane.Finalizers, func(f string) bool { return slices.Contains(finalizers, f) }) ||
 		slices.ContainsFunc(c.Endpoints, func(es hyperv1.AWSEndpointService) bool { return hasOperatorFinalizer(&es) })
 }

@@ -128,3 +128,12 @@ func ingressRecords(hcp *hyperv1.HostedControlPlane) (list []hyperv1.LeftBehindR
 	}
 	return list
 }
+
+// imageRegistryBucket returns the bucket of the image registry, which may exist once its creation has begun. Before, a bucket of that name is not
+// the cluster's.
+func imageRegistryBucket(hcp *hyperv1.HostedControlPlane) (list []hyperv1.LeftBehindResource) {
+	if record := hcp.Status.ImageRegistry; record != nil && record.Ready != nil {
+		list = append(list, hyperv1.LeftBehindResource{Service: serviceS3, Type: "bucket", ID: record.Bucket})
+	}
+	return list
+}

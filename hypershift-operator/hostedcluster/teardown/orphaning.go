@@ -70,8 +70,10 @@ func (m *Manager) orphanControlPlane(ctx context.Context, c *Cluster) error {
 	if c.ControlPlane == nil || c.ControlPlane.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if err := m.orphanIngressRecords(ctx, c); err != nil {
-		return err
+	for _, r := range resourcesWithOwnRole {
+		if err := m.orphanWithOwnRole(ctx, c, r); err != nil {
+			return err
+		}
 	}
 	if err := m.orphanWorkerSecurityGroup(ctx, c); err != nil || !c.namespaceLost(m.Clock.Now()) {
 		return err
@@ -102,25 +104,38 @@ func (m *Manager) orphanWorkerSecurityGroup(ctx context.Context, c *Cluster) err
 	return nil
 }
 
-// orphanIngressRecords does the same for the DNS records of applications, also if AWS has refused their deletion for the whole period, for example
-// because their role is gone: they have a role of their own. A condition that is not False is no evidence of a refusal.
-func (m *Manager) orphanIngressRecords(ctx context.Context, c *Cluster) error {
+// withOwnRole are resources of a HostedControlPlane with a role of their own.
+type withOwnRole struct {
+	// noun is the plural in messages.
+	noun                 string
+	condition, finalizer string
+	left                 func(*hyperv1.HostedControlPlane) []hyperv1.LeftBehindResource
+}
+
+var resourcesWithOwnRole = []withOwnRole{
+	{"the DNS records of applications", hyperv1.IngressRecordsAvailable, hyperv1.IngressRecordsFinalizer, ingressRecords},
+	{"the images of the image registry", hyperv1.ImageRegistryBucketAvailable, hyperv1.ImageRegistryFinalizer, imageRegistryBucket},
+}
+
+// orphanWithOwnRole does the same for these resources, also if AWS has refused their deletion for the whole period, for example because their role
+// is gone. A condition that is not False is no evidence of a refusal.
+func (m *Manager) orphanWithOwnRole(ctx context.Context, c *Cluster, r withOwnRole) error {
 	now := m.Clock.Now()
 	reason := c.unrecoverable(now)
-	reported := meta.FindStatusCondition(c.ControlPlane.Status.Conditions, hyperv1.IngressRecordsAvailable)
+	reported := meta.FindStatusCondition(c.ControlPlane.Status.Conditions, r.condition)
 	if reason == "" && reported != nil && reported.Status == metav1.ConditionFalse && c.isOverdue(reported.LastTransitionTime.Time, now) {
-		reason = "the DNS records of applications could not be deleted: " + reported.Message
+		reason = r.noun + " could not be deleted: " + reported.Message
 	}
-	if reason == "" || !slices.Contains(c.ControlPlane.Finalizers, hyperv1.IngressRecordsFinalizer) {
+	if reason == "" || !slices.Contains(c.ControlPlane.Finalizers, r.finalizer) {
 		return nil
 	}
-	if left := ingressRecords(c.ControlPlane); len(left) > 0 {
+	if left := r.left(c.ControlPlane); len(left) > 0 {
 		if err := m.recordLeft(ctx, c, c.ControlPlane, reason, left...); err != nil {
 			return err
 		}
 	}
-	if err := reconcile.RemoveFinalizer(ctx, m.Client, c.ControlPlane, hyperv1.IngressRecordsFinalizer); err != nil {
-		return fmt.Errorf("orphaning the DNS records of applications: %w", err)
+	if err := reconcile.RemoveFinalizer(ctx, m.Client, c.ControlPlane, r.finalizer); err != nil {
+		return fmt.Errorf("orphaning %s: %w", r.noun, err)
 	}
 	return nil
 }

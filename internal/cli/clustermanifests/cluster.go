@@ -155,6 +155,10 @@ func (c Cluster) HostedCluster() *hyperv1.HostedCluster {
 
 func (c Cluster) hasIngress() bool { return slices.Contains(c.Capabilities, hyperv1.IngressCapability) }
 
+func (c Cluster) hasImageRegistry() bool {
+	return slices.Contains(c.Capabilities, hyperv1.ImageRegistryCapability)
+}
+
 func paused(until string) *hyperv1.PausedUntil {
 	value := hyperv1.PausedUntil(until)
 	return &value
@@ -178,6 +182,9 @@ func (c Cluster) platform() *hyperv1.AWSPlatformSpec {
 	}
 	if c.hasIngress() {
 		p.RolesRef.IngressARN = hyperv1.RoleARN(roles.IngressARN)
+	}
+	if c.hasImageRegistry() {
+		p.RolesRef.ImageRegistryARN = hyperv1.RoleARN(roles.ImageRegistryARN)
 	}
 	if len(c.Infra.Zones) > 0 {
 		first := c.Infra.Zones[0]

@@ -156,3 +156,26 @@ func TestNewInfraIDsAreLabelsThatFitIntoNames(t *testing.T) {
 		}
 	}
 }
+
+// The role of the image registry is set only with its capability: the operator reports a field that has no effect.
+func TestImageRegistryHasItsRole(t *testing.T) {
+	c := valid()
+	if role := c.HostedCluster().Spec.Platform.AWS.RolesRef.ImageRegistryARN; role != "" {
+		t.Errorf("the role is %s", role)
+	}
+	c.Capabilities = []hyperv1.OptionalCapability{hyperv1.ImageRegistryCapability}
+	if errs := c.Validate(); len(errs) > 0 {
+		t.Error(errs)
+	}
+	hc := c.HostedCluster()
+	if role := string(hc.Spec.Platform.AWS.RolesRef.ImageRegistryARN); !strings.HasSuffix(role, ":role/demo-x-openshift-image-registry") {
+		t.Errorf("the role is %s", role)
+	}
+	if fields := hc.NotActedOn(); len(fields) > 0 {
+		t.Errorf("without effect: %v", fields)
+	}
+	c.IAM.Roles.ImageRegistryARN = ""
+	if errs := c.Validate(); len(errs) != 1 || !strings.Contains(errs.ToAggregate().Error(), "run `create iam aws` again") {
+		t.Errorf("without the role: %v", errs)
+	}
+}

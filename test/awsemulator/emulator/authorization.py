@@ -390,10 +390,15 @@ def _route53(request: wire.Request, account: str) -> Iterator[Question]:
 # IAM knows these by another name than the API.
 _S3_ACTIONS = {
     "DeleteObjects": "DeleteObject", "HeadObject": "GetObject",
+    "CopyObject": "PutObject", "UploadPartCopy": "PutObject",
     "CreateMultipartUpload": "PutObject", "UploadPart": "PutObject", "CompleteMultipartUpload": "PutObject",
     "ListParts": "ListMultipartUploadParts", "ListMultipartUploads": "ListBucketMultipartUploads",
     "HeadBucket": "ListBucket", "ListObjects": "ListBucket", "ListObjectsV2": "ListBucket",
     "GetPublicAccessBlock": "GetBucketPublicAccessBlock", "PutPublicAccessBlock": "PutBucketPublicAccessBlock",
+    "GetBucketEncryption": "GetEncryptionConfiguration", "PutBucketEncryption": "PutEncryptionConfiguration",
+    "GetBucketLifecycleConfiguration": "GetLifecycleConfiguration",
+    "PutBucketLifecycleConfiguration": "PutLifecycleConfiguration",
+    "ListObjectVersions": "ListBucketVersions",
 }  # fmt: skip
 
 
@@ -409,9 +414,14 @@ def _s3(request: wire.Request, account: str) -> Iterator[Question]:
         yield Question(action)
     else:
         prefix = parse_qs(request.params.get("query", "")).get("prefix", [])
-        yield Question(
-            action, f"arn:aws:s3:::{bucket}/{key}" if key else f"arn:aws:s3:::{bucket}", {"s3:prefix": prefix}
-        )
+        resource = f"arn:aws:s3:::{bucket}/{key}" if key else f"arn:aws:s3:::{bucket}"
+        yield Question(action, resource, {"s3:prefix": prefix})
+        # https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html: permissions
+        if request.source:
+            yield Question("s3:GetObject", f"arn:aws:s3:::{request.source.removeprefix('/').partition('?')[0]}")
+        # https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html: permissions
+        if request.acl and key:
+            yield Question("s3:PutObjectAcl", resource)
 
 
 # --- Resource Access Manager

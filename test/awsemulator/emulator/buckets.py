@@ -1,6 +1,8 @@
 """Buckets as they are since April 2023: no public policies, no access control lists.
 
 A change of the public access block holds for policies seconds later: the delay "s3.publicAccess".
+
+All calls count as calls with TLS for policies of buckets.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from moto.iam.access_control import IAMPolicy, PermissionResult
 from moto.s3.models import FakeBucket, PublicAccessBlock, S3Backend
 from moto.s3.responses import S3Response
 
@@ -66,6 +69,27 @@ def _public(policy: bytes) -> bool:
         if statement.get("Effect") == "Allow" and everybody and not statement.get("Condition"):
             return True
     return False
+
+
+@wrap(FakeBucket, "get_permission")
+def _get_permission(original: Any, self: FakeBucket, action: str, resource: str) -> Any:
+    # Moto denies whatever a statement with a condition is about, also if the condition does not hold.
+    if self.policy is None:
+        return original(self, action, resource)
+    document = json.loads(self.policy)
+    statements = document["Statement"]
+    document["Statement"] = [
+        s for s in (statements if isinstance(statements, list) else [statements]) if not _denies_without_tls(s)
+    ]
+    if not document["Statement"]:
+        return PermissionResult.NEUTRAL
+    return IAMPolicy(json.dumps(document)).is_action_permitted(action, resource)
+
+
+def _denies_without_tls(statement: dict[str, Any]) -> bool:
+    return statement.get("Effect") == "Deny" and statement.get("Condition") == {
+        "Bool": {"aws:SecureTransport": "false"}
+    }
 
 
 @wrap(S3Response, "_acl_from_headers")

@@ -12,7 +12,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 from xml.sax.saxutils import escape
 
 from moto.core.request import Request as MotoRequest
@@ -36,6 +36,8 @@ class Request:
     host: str = ""
     params: dict[str, str] = field(default_factory=dict)
     body: bytes = b""  # what is not logged
+    acl: str = ""  # of an object of S3
+    source: str = ""  # of an object of S3 that is a copy: /bucket/key
     cut: bool = False  # the client has closed the connection before the end
 
 
@@ -50,6 +52,8 @@ def read(environ: dict[str, Any]) -> Request:
         request.access_key, request.region, request.service = found["key"], found["region"], found["service"]
     body = _body(environ)
     request.host, request.body = environ.get("HTTP_HOST", ""), body
+    request.acl = environ.get("HTTP_X_AMZ_ACL", "")
+    request.source = unquote(environ.get("HTTP_X_AMZ_COPY_SOURCE", ""))
     request.cut = len(body) < int(environ.get("CONTENT_LENGTH") or 0)
     content_type = environ.get("CONTENT_TYPE", "")
     if content_type.startswith("application/x-www-form-urlencoded"):

@@ -4,7 +4,7 @@
 //	instances.go   an EC2 instance for each machine of the management cluster
 //	workers.go     instances of customers, each of which becomes a machine
 //	vpcs.go        networks of VPCs, their endpoints ─► load balancers
-//	s3.go          public names of S3 over TLS ─► emulator
+//	s3.go          public names of S3 and STS over TLS ─► emulator
 //	changes.go     log of calls ─► when to read the accounts again
 //	status.go      the current state, for users and for other processes
 //

@@ -17,8 +17,8 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/resolver"
 )
 
-// serveS3 serves the public names of S3 over TLS: programs in VPCs that know no endpoint of the emulator, such as those that
-// verify tokens of an issuer in a bucket, use these.
+// serveS3 serves the public names of S3 and STS over TLS: programs in VPCs that know no endpoint of the emulator, such as those that
+// verify tokens of an issuer in a bucket, and pods with a role, use these.
 func (c *Cloud) serveS3(ctx context.Context, o Options) (netip.AddrPort, error) {
 	emulator, err := url.Parse(c.AWS.URL)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Cloud) serveS3(ctx context.Context, o Options) (netip.AddrPort, error) 
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	certificate, err := ca.Certificate(resolver.S3, "*."+resolver.S3)
+	certificate, err := ca.Certificate(resolver.S3, "*."+resolver.S3, resolver.STS)
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("serving S3: %w", err)
 	}
@@ -51,8 +51,8 @@ func (c *Cloud) serveS3(ctx context.Context, o Options) (netip.AddrPort, error) 
 	return netip.ParseAddrPort(listener.Addr().String())
 }
 
-// s3Handler forwards requests to the emulator, which does not check permissions of anonymous requests: these may read objects,
-// as in a public bucket.
+// s3Handler forwards requests to the emulator, which does not check permissions of anonymous requests to S3: these may read objects,
+// as in a public bucket. STS checks the tokens in its requests, which are not signed.
 func s3Handler(emulator *url.URL) http.Handler {
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(emulator)
@@ -61,7 +61,7 @@ func s3Handler(emulator *url.URL) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		anonymous := req.Header.Get("Authorization") == "" && !req.URL.Query().Has("X-Amz-Signature")
 		reads := req.Method == http.MethodGet || req.Method == http.MethodHead
-		if anonymous && (!reads || req.URL.Path == "/") {
+		if anonymous && req.Host != resolver.STS && (!reads || req.URL.Path == "/") {
 			http.Error(w, "AccessDenied", http.StatusForbidden)
 			return
 		}

@@ -48,6 +48,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestPrivate", Minutes: 8},
 	{Name: "TestPublishing", Minutes: 4},
 	{Name: "TestReferenceManifests", Minutes: 8},
+	{Name: "TestRegistry", Minutes: 5},
 	{Name: "TestRestores", Minutes: 8, Alone: true},
 	{Name: "TestSameRange", Minutes: 3},
 	{Name: "TestSharedRouter", Minutes: 13},

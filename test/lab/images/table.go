@@ -41,6 +41,9 @@ func table() []image {
 		{name: Traefik, onRequest: true, programs: []at{{"traefik", "/usr/local/bin/traefik"}}, beside: map[string]string{
 			"/entrypoint.sh": "it finds out by its arguments what it runs, and pods name the program",
 		}},
+		{name: ImageRegistry, onRequest: true, trusts: true, more: alpine, programs: []at{{"image-registry", "/bin/registry"}}, beside: map[string]string{
+			"/bin/busybox": "the links of a shell and of its commands lead to it, as in the published image", "/entrypoint.sh": "pods name the program",
+		}},
 		{name: "cluster-api", programs: []at{{"cluster-api-manager", "/manager"}}},
 		{name: "cluster-api-provider-aws", programs: []at{{"cluster-api-provider-aws-manager", "/manager"}}},
 	}
@@ -76,6 +79,9 @@ const Karpenter = "karpenter"
 
 // Traefik is the name of the image of the ingress controller.
 const Traefik = "traefik"
+
+// ImageRegistry is the name of the image of the registry in hosted clusters.
+const ImageRegistry = "image-registry"
 
 // Prometheus is the name of the image of Prometheus, for tests of alerts.
 const Prometheus = "prometheus"
@@ -139,9 +145,14 @@ var firewallLinks = links("/usr/sbin", "xtables-nft-multi",
 var firewallBeside = map[string]string{"/usr/sbin/xtables-nft-multi": "the links of iptables lead to it, as in the published image"}
 
 // podNetwork contains the programs with which flannel writes its rules, and the shell of the upstream image.
-var podNetwork = fromDebian(
-	merge(firewallPrograms, map[string]string{"/bin/busybox": "/bin/busybox"}),
-	merge(firewallLinks, links("/bin", "busybox", "sh", "cat", "mv", "sleep")),
+var podNetwork = fromDebian(merge(firewallPrograms, shellPrograms), merge(firewallLinks, shellLinks))
+
+// alpine contains the shell of images on the base Alpine, with the commands that scripts of pods run.
+var alpine = fromDebian(shellPrograms, shellLinks)
+
+var (
+	shellPrograms = map[string]string{"/bin/busybox": "/bin/busybox"}
+	shellLinks    = links("/bin", "busybox", "sh", "cat", "mv", "sleep")
 )
 
 // busybox contains the applets that tests and users of a shell need. Its own wget is a static program that resolves names,

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hosted-control-planes/hypershift/test/lab/publicca"
 )
 
 // Paths of the machine image.
@@ -28,6 +30,36 @@ var imageFiles = map[string]string{
 	"/etc/containerd/conf.d/10-lab.toml":             "containerd-image.toml",
 	imageUnits + "/containerd.service.d/10-lab.conf": "containerd.conf",
 	imageUnits + "/kubelet.service.d/10-lab.conf":    "kubelet.conf",
+}
+
+// authorities is where programs of Debian look for certificate authorities.
+const authorities = "/etc/ssl/certs/ca-certificates.crt"
+
+// trustPublicNames adds the authority of the public names of AWS, as a machine image has the authorities of the web.
+func trustPublicNames(file string) error {
+	dir, err := publicca.Dir()
+	if err != nil {
+		return err
+	}
+	ca, err := publicca.Open(dir)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(ca.File)
+	if err != nil {
+		return fmt.Errorf("installing the image: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("installing the image: %w", err)
+	}
+	existing, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("installing the image: %w", err)
+	}
+	if err := os.WriteFile(file, append(existing, text...), 0o644); err != nil {
+		return fmt.Errorf("installing the image: %w", err)
+	}
+	return nil
 }
 
 // resolvConf is where programs read the name servers.
@@ -71,6 +103,9 @@ func (a *agent) installImage(root string) error {
 				return fmt.Errorf("installing the image: %w", err)
 			}
 		}
+	}
+	if err := trustPublicNames(in(authorities)); err != nil {
+		return err
 	}
 	if a.Instance.Resolved {
 		delete(files, resolvConf)

@@ -11,10 +11,11 @@ import (
 // amazon is the domain of the names that AWS assigns.
 const amazon = "amazonaws.com"
 
-// region is the region of all accounts, and S3 the domain of the names of its buckets.
+// region is the region of all accounts, S3 the domain of the names of its buckets, and STS the name of STS.
 const (
 	region = "us-east-1"
 	S3     = "s3." + region + "." + amazon
+	STS    = "sts." + region + "." + amazon
 )
 
 // internal is the domain of the host names of instances. In other regions it is REGION.compute.internal.
@@ -25,7 +26,7 @@ type names struct {
 	zones []zone
 	// addresses are the addresses of names that AWS assigns, which every client may resolve.
 	addresses map[string][]netip.Addr
-	// s3 is the address of S3.
+	// s3 is the address of S3 and STS.
 	s3 netip.Addr
 	// cidrs are the addresses of each VPC.
 	cidrs map[string][]netip.Prefix
@@ -151,7 +152,8 @@ func (n *names) step(name, vpc string) (alias string, addresses []netip.Addr, fo
 		if host, is := n.host(name, vpc); is {
 			return "", []netip.Addr{host}, true
 		}
-		if n.s3.IsValid() && within(name, S3) && strings.Count(strings.TrimSuffix(name, S3), ".") <= 1 {
+		bucket := within(name, S3) && strings.Count(strings.TrimSuffix(name, S3), ".") <= 1
+		if n.s3.IsValid() && (bucket || name == STS) {
 			return "", []netip.Addr{n.s3}, true
 		}
 		addresses, found = n.addresses[name]

@@ -89,6 +89,8 @@ func TestNamesResolveToAddresses(t *testing.T) {
 	for name, want := range map[string]string{
 		"bucket.s3.us-east-1.amazonaws.com":       "[10.55.0.1]",
 		"s3.us-east-1.amazonaws.com":              "[10.55.0.1]",
+		"sts.us-east-1.amazonaws.com":             "[10.55.0.1]",
+		"a.sts.us-east-1.amazonaws.com":           "nothing, ours",
 		"a.b.s3.us-east-1.amazonaws.com":          "nothing, ours", // no certificate has such a name
 		"bucket-s3.us-east-1.amazonaws.com":       "nothing, ours",
 		strings.ToUpper(nlb) + ".":                "[10.58.0.1]",

@@ -25,7 +25,7 @@ type Options struct {
 	Forward string
 	// VPC is the VPC of the clients of that address: they see its private zones.
 	VPC string
-	// S3 is the address of the names of S3.
+	// S3 is the address of the names of S3 and STS.
 	S3 string
 	// Read and LoadBalancers return the sources of names.
 	Read          func(context.Context) (*awsemulator.Network, error)

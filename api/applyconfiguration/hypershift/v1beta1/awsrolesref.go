@@ -13,8 +13,7 @@ import (
 type AWSRolesRefApplyConfiguration struct {
 	// IngressARN is for the DNS records of the applications, if capabilities enables Ingress.
 	IngressARN *hypershiftv1beta1.RoleARN `json:"ingressARN,omitempty"`
-	// ImageRegistryARN is for the image registry of the hosted cluster. Releases of upstream Kubernetes have no such
-	// component.
+	// ImageRegistryARN is for the bucket of the image registry, if capabilities enables ImageRegistry.
 	ImageRegistryARN *hypershiftv1beta1.RoleARN `json:"imageRegistryARN,omitempty"`
 	// StorageARN is for the EBS CSI driver. Without it, the cluster has no driver and no StorageClass.
 	StorageARN *hypershiftv1beta1.RoleARN `json:"storageARN,omitempty"`

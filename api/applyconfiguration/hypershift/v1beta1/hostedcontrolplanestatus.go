@@ -82,6 +82,9 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	AutoNode *AutoNodeStatusApplyConfiguration `json:"autoNode,omitempty"`
 	// Ingress is the observed state of the ingress controller, if the cluster has one.
 	Ingress *IngressStatusApplyConfiguration `json:"ingress,omitempty"`
+	// ImageRegistry is the data that deletion of the bucket of the image registry needs. It is recorded before the bucket is created, and stays
+	// when the capability is removed.
+	ImageRegistry *ImageRegistryRecordApplyConfiguration `json:"imageRegistry,omitempty"`
 	// IngressRecords is the data that deletion of the DNS records of applications needs. It is recorded before a record is created.
 	IngressRecords *IngressRecordsRecordApplyConfiguration `json:"ingressRecords,omitempty"`
 	// EtcdRestore is the UID of the EtcdRestore whose backup etcd begins with, or has begun with.
@@ -308,6 +311,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithAutoNode(value *AutoNod
 // If called multiple times, the Ingress field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithIngress(value *IngressStatusApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
 	b.Ingress = value
+	return b
+}
+
+// WithImageRegistry sets the ImageRegistry field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ImageRegistry field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithImageRegistry(value *ImageRegistryRecordApplyConfiguration) *HostedControlPlaneStatusApplyConfiguration {
+	b.ImageRegistry = value
 	return b
 }
 

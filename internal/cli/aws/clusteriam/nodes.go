@@ -58,7 +58,7 @@ func (c *Cloud) Nodes(s Spec) []*rg.Node {
 	b := builder{Cloud: c, Spec: s}
 	nodes := []*rg.Node{b.provider()}
 	for _, r := range s.roles() {
-		nodes = append(nodes, b.role(r.node(), s.roleName(r), s.trust(r.subject), provider),
+		nodes = append(nodes, b.role(r.node(), s.roleName(r), s.trust(r.subjects), provider),
 			b.policy(r.node(), "policy/"+r.suffix, s.roleName(r), s.InfraID+"-"+r.suffix, r.policy))
 	}
 	if s.VPCOwner != "" {

@@ -182,7 +182,7 @@ func NewOutput(s Spec) Output {
 	o := Output{
 		Region: s.Region, ProfileName: names.InstanceProfile(s.InfraID), InfraID: s.InfraID, IssuerURL: s.IssuerURL,
 		Roles: OutputRoles{
-			StorageARN:             arn(storage),
+			ImageRegistryARN: arn(imageRegistry), StorageARN: arn(storage),
 			KubeCloudControllerARN: arn(cloudController), NodePoolManagementARN: arn(nodePool), ControlPlaneOperatorARN: arn(controlPlaneOperator),
 		},
 	}

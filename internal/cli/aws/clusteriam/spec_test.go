@@ -34,7 +34,7 @@ func TestEveryRoleFitsIntoIAM(t *testing.T) {
 			inline[n.DependsOn[0]] += iamrole.Size(n.Desired(func(string) string { return strings.Repeat("x", 32) })["document"])
 		}
 	}
-	if len(inline) != 10 {
+	if len(inline) != 11 {
 		t.Errorf("%d roles", len(inline))
 	}
 	for id, size := range inline {
@@ -68,7 +68,7 @@ func TestPoliciesAreThoseOfTheReference(t *testing.T) {
 			}
 		}
 	}
-	if checked != 12 {
+	if checked != 13 {
 		t.Errorf("%d policies", checked)
 	}
 }

@@ -1,0 +1,183 @@
+package imageregistrybucket
+
+import (
+	"context"
+	"reflect"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/control-plane-operator/controlplanestatus"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
+	"github.com/hosted-control-planes/hypershift/internal/names"
+	"github.com/hosted-control-planes/hypershift/internal/reconcile"
+	"github.com/hosted-control-planes/hypershift/internal/tokensigner"
+)
+
+// Options configure a Reconciler.
+type Options struct {
+	Client client.Client
+	// Status writes the status of the HostedControlPlane.
+	Status   *controlplanestatus.Store
+	Clock    clock.PassiveClock
+	Sessions *identity.Sessions
+	// KeyReady returns tokensigner.ErrNoKey as long as there is no key to sign with.
+	KeyReady func(context.Context) error
+	// ResyncPeriod is how often the bucket is read although nothing has changed in the cluster.
+	ResyncPeriod time.Duration
+}
+
+// Reconciler manages the bucket of a cluster's image registry.
+type Reconciler struct{ Options }
+
+// Controller reconciles HostedControlPlanes.
+type Controller = reconcile.Controller[*hyperv1.HostedControlPlane, *scope]
+
+// New returns the controller.
+func New(opts Options) *Controller {
+	r := &Reconciler{opts}
+	live := []reconcile.Step[*scope]{
+		{Name: "target", Run: r.findTarget},
+		{Name: "record", Run: r.record},
+		{Name: "role", Run: r.openSession},
+		{Name: "bucket", Run: r.ensureBucket},
+	}
+	removing := []reconcile.Step[*scope]{
+		{Name: "role", Run: r.openSession},
+		{Name: "bucket", Run: r.deleteBucket},
+		{Name: "record", Run: r.forget},
+	}
+	leaving := []reconcile.Step[*scope]{{Name: "finalizer", Run: r.leave}}
+	return &Controller{
+		Name: "imageregistrybucket", Client: opts.Client, Clock: opts.Clock,
+		Scope: r.scope,
+		Phase: func(s *scope) []reconcile.Step[*scope] {
+			switch {
+			case s.deleting() && (s.hcp.IsHandedOver() || keepsBucket(s.hcp)):
+				return leaving
+			case s.deleting():
+				return removing
+			case s.wanted():
+				return live
+			}
+			return nil
+		},
+		Store: opts.Status, Conditions: []string{hyperv1.ImageRegistryBucketAvailable},
+		Fields: func(hcp *hyperv1.HostedControlPlane) any {
+			return statusPart{ImageRegistry: hcp.Status.ImageRegistry}
+		},
+		Summary: func(s *scope) string {
+			if s.wanted() || s.deleting() {
+				return hyperv1.ImageRegistryBucketAvailable
+			}
+			return ""
+		},
+		Status: report,
+		Resync: func(s *scope) time.Duration {
+			if !s.wanted() {
+				return 0
+			}
+			return r.ResyncPeriod
+		},
+		MaxBackoff: 5 * time.Minute,
+	}
+}
+
+// Setup starts the controller with the manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	news := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !reflect.DeepEqual(relevant(e.ObjectOld.(*hyperv1.HostedControlPlane)), relevant(e.ObjectNew.(*hyperv1.HostedControlPlane)))
+	}}
+	c := New(opts)
+	return c.Builder(mgr).For(&hyperv1.HostedControlPlane{}, builder.WithPredicates(news)).Complete(c)
+}
+
+func relevant(hcp *hyperv1.HostedControlPlane) any {
+	return []any{hcp.Generation, hcp.DeletionTimestamp.IsZero(), keepsBucket(hcp)}
+}
+
+// statusPart holds the status fields that this controller writes.
+type statusPart struct {
+	ImageRegistry *hyperv1.ImageRegistryRecord `json:"imageRegistry,omitempty"`
+}
+
+// scope holds the facts of one reconcile.
+type scope struct {
+	hcp    *hyperv1.HostedControlPlane
+	status *reconcile.Writer[*hyperv1.HostedControlPlane]
+
+	// want is the desired record. Set by findTarget.
+	want hyperv1.ImageRegistryRecord
+	// session is that of the recorded role. Set by openSession.
+	session *identity.Session
+}
+
+func (s *scope) deleting() bool { return !s.hcp.DeletionTimestamp.IsZero() }
+
+// wanted reports whether the cluster is to have a bucket.
+func (s *scope) wanted() bool { return !s.deleting() && s.hcp.HasImageRegistry() }
+
+// keepsBucket reports whether the user keeps the cluster's cloud resources.
+func keepsBucket(hcp *hyperv1.HostedControlPlane) bool {
+	remove, err := strconv.ParseBool(hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation])
+	return err == nil && !remove
+}
+
+// scope skips clusters without a bucket, past and present, and paused ones.
+func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, status *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
+	switch {
+	case !hcp.DeletionTimestamp.IsZero():
+		if !controllerutil.ContainsFinalizer(hcp, hyperv1.ImageRegistryFinalizer) {
+			return nil, reconcile.Skip(0)
+		}
+	case hcp.Unreadable() != "", hcp.Spec.Platform.AWS == nil:
+		return nil, reconcile.Skip(0)
+	default:
+		if paused, remaining := hcp.Spec.PausedUntil.Paused(r.Clock.Now()); paused {
+			return nil, reconcile.Skip(remaining)
+		}
+	}
+	return &scope{hcp: hcp, status: status}, nil
+}
+
+// leave leaves the bucket to the user, or to the management cluster that has taken the cluster over.
+func (r *Reconciler) leave(ctx context.Context, s *scope) error {
+	return s.status.RemoveFinalizer(ctx, hyperv1.ImageRegistryFinalizer)
+}
+
+// openSession opens the session of the recorded role.
+func (r *Reconciler) openSession(ctx context.Context, s *scope) error {
+	record := s.hcp.Status.ImageRegistry
+	if record == nil {
+		return nil
+	}
+	err := tokensigner.Await(ctx, r.KeyReady)
+	if err != nil {
+		return err
+	}
+	s.session, err = r.Sessions.For(ctx, identity.Target{
+		Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN, Subject: names.ImageRegistrySubject,
+	})
+	return err
+}
+
+// report sets the condition of a cluster without the capability.
+func report(s *scope, _ reconcile.Report, conditions *reconcile.Conditions) {
+	switch {
+	case s.wanted() || s.deleting():
+	case s.hcp.Status.ImageRegistry != nil:
+		conditions.Set(hyperv1.ImageRegistryBucketAvailable, metav1.ConditionTrue, hyperv1.BucketKeptReason,
+			"bucket "+s.hcp.Status.ImageRegistry.Bucket+" keeps the images until the cluster is deleted")
+	default:
+		conditions.Remove(hyperv1.ImageRegistryBucketAvailable)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sizes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/release"
 	"github.com/hosted-control-planes/hypershift/internal/release/signature"
@@ -43,6 +44,10 @@ func Parse(name string, args, environ []string) (Options, error) {
 	showVersion := version.Bind(fs)
 	fs.BoolVar(&o.Profiling, "profiling", false, "serve profiles at http://127.0.0.1:6060/debug/pprof, in this program and in the control-plane-operators")
 	o.Limits.Bind(fs)
+	fs.Func("control-plane-sizes", `requests of control planes by their number of nodes, in JSON: [{"nodes": 50, "requests": {"kube-apiserver.kube-apiserver": "cpu=1,memory=4Gi"}}]; default none`, func(text string) (err error) {
+		o.Sizes, err = sizes.Parse(text)
+		return err
+	})
 	fs.StringVar(&o.ControlPlaneOperatorImage, "control-plane-operator-image", env["IMAGE_CONTROL_PLANE_OPERATOR"], "image of the control-plane-operators")
 	fs.StringVar(&o.ClusterAPIImage, "cluster-api-image", env["IMAGE_CLUSTER_API"], "image of Cluster API, which makes the machines of node pools")
 	fs.StringVar(&o.CAPIProviderImage, "capi-provider-aws-image", env["IMAGE_AWS_CAPI_PROVIDER"], "image of Cluster API's AWS provider")
@@ -159,6 +164,9 @@ func (o Options) check() error {
 	}
 	if err := o.Limits.Check(); err != nil {
 		return err
+	}
+	if err := o.Sizes.Fit(o.Limits.Container.Max); err != nil {
+		return fmt.Errorf("--control-plane-sizes: %w", err)
 	}
 	if (o.OIDC.Bucket == "") != (o.OIDC.Region == "") {
 		return errors.New("--oidc-storage-provider-s3-bucket-name and --oidc-storage-provider-s3-region are needed together")

@@ -293,6 +293,7 @@ func (o *Operator) addHostedClusters(ctx context.Context, sources cache.Cache, u
 		SharedRouter:               o.options.SharedRouter,
 		Namespace:                  o.options.Namespace,
 		Limits:                     o.options.Limits,
+		Sizes:                      o.options.Sizes,
 		ManagementAPIEndpoints:     o.options.ManagementAPIEndpoints,
 		BlockedCIDRs:               o.options.BlockedCIDRs,
 		Releases:                   o.deps.Releases,

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/limits"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sizes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/instancetypes"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/meter"
@@ -73,6 +74,8 @@ type Options struct {
 	// ReleasePolicy restricts which releases clusters and node pools may have.
 	ReleasePolicy release.Policy
 
+	// Sizes are the requests of control planes by their number of nodes.
+	Sizes sizes.Sizes
 	// Limits of one control plane.
 	Limits limits.Limits
 	// ManagementAPIEndpoints and BlockedCIDRs are not reachable from pods of control

@@ -51,6 +51,7 @@ registryOverrides: {registry.k8s.io: 10.55.0.1:5000, quay.io/a: 10.55.0.1:5000/b
 releases: {allowedRepositories: ["10.55.0.1:5000/kubernetes-release", quay.io/a], signatureKeys: ["-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAETf0tiJEKTlsgyHPKn9+YvR3U135L\nQcdpqSpozl0R5Ixgqm8lnX2nFP0vbF/EQr93gfXE9SWFeIO4SwGeKd19MA==\n-----END PUBLIC KEY-----\n"]}
 controlPlaneEgress: {managementAPIEndpoints: [203.0.113.7, "203.0.113.8:6443", "[2001:db8::7]:6443"], blockedCIDRs: [10.0.0.0/8, "fd00::/8"]}
 extraEnv: [{name: AWS_ENDPOINT_URL, value: "http://10.55.0.1:5001"}]
+controlPlaneSizes: [{nodes: 50, requests: {kube-apiserver.kube-apiserver: "cpu=1,memory=4Gi"}}]
 controlPlaneLimits: {quota: {pods: null, "requests.storage": 1Ti}, containerMemory: null, memoryFactor: 0, priorityClasses: [one, two]}
 checkLoadBalancers: false
 access: {enabled: true}

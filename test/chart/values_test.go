@@ -40,6 +40,8 @@ func TestInvalidValuesAreReported(t *testing.T) {
 		"private clusters without a region":           {`aws: {privateLink: true}`, `aws.privateLink needs aws.region`},
 		"two identities":                              {`aws: {roleARN: "arn:aws:iam::111111111111:role/a", credentialsSecret: {name: b}}`, `aws.roleARN and aws.credentialsSecret are both set`},
 		"a bucket without a region":                   {`oidc: {bucket: documents}`, `oidc.bucket and oidc.region are needed together`},
+		"a size of an unknown container":              {`controlPlaneSizes: [{nodes: 3, requests: {etcd: "cpu=1"}}]`, `at '/controlPlaneSizes/0/requests'`},
+		"a size without a number":                     {`controlPlaneSizes: [{requests: {etcd.etcd: "cpu=1"}}]`, `at '/controlPlaneSizes/0'`},
 		"an invalid quantity for a quota":             {`controlPlaneLimits: {quota: {pods: many}}`, `at '/controlPlaneLimits/quota/pods'`},
 		"an invalid name for a priority class":        {`controlPlaneLimits: {priorityClasses: ["a,b"]}`, `at '/controlPlaneLimits/priorityClasses/0'`},
 		"a role and EKS Pod Identity":                 {`aws: {podIdentity: true, roleARN: "arn:aws:iam::111111111111:role/a"}`, `aws.podIdentity is set together with aws.roleARN or aws.credentialsSecret`},

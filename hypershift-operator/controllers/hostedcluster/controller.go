@@ -26,6 +26,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/limits"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/oidc"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/publishedsecrets"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sizes"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/teardown"
 	"github.com/hosted-control-planes/hypershift/internal/apply"
 	"github.com/hosted-control-planes/hypershift/internal/awsx"
@@ -79,6 +80,8 @@ type Options struct {
 	// SkipLoadBalancerChecks is true if the management cluster cannot reach load balancers,
 	// so that the control-plane-operators do not check them.
 	SkipLoadBalancerChecks bool
+	// Sizes are the requests of control planes by their number of nodes.
+	Sizes sizes.Sizes
 	// ServesRoutes is true if the management cluster serves Routes, as OpenShift does.
 	ServesRoutes bool
 	// LoadBalancers configures the Services of type LoadBalancer of control planes.

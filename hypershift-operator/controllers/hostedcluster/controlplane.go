@@ -30,14 +30,14 @@ func (r *Reconciler) ensureControlPlane(ctx context.Context, s *scope) error {
 	if s.releases.Images.Release == "" {
 		return clusterrelease.ErrNoRelease()
 	}
-	changed, err := r.apply.Apply(ctx, s.plane.Set("control-plane", &hyperv1.HostedControlPlaneList{}), desiredControlPlane(s, r.ServesRoutes))
+	changed, err := r.apply.Apply(ctx, s.plane.Set("control-plane", &hyperv1.HostedControlPlaneList{}), r.desiredControlPlane(s))
 	s.specApplied = err == nil && !changed
 	return err
 }
 
 // desiredControlPlane returns the HostedControlPlane without the fields that only
 // this operator uses.
-func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlane {
+func (r *Reconciler) desiredControlPlane(s *scope) *hyperv1.HostedControlPlane {
 	spec := userobjects.WithCopies(s.hc)
 	autoNode, removed := s.autoNode()
 	hcp := &hyperv1.HostedControlPlane{
@@ -55,7 +55,7 @@ func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlan
 			Platform:                         spec.Platform,
 			DNS:                              spec.DNS,
 			Networking:                       spec.Networking,
-			Services:                         s.services(servesRoutes),
+			Services:                         s.services(r.ServesRoutes),
 			ControllerAvailabilityPolicy:     spec.ControllerAvailabilityPolicy,
 			InfrastructureAvailabilityPolicy: spec.InfrastructureAvailabilityPolicy,
 			Etcd:                             spec.Etcd,
@@ -82,6 +82,7 @@ func desiredControlPlane(s *scope, servesRoutes bool) *hyperv1.HostedControlPlan
 		hcp.Spec.ControlPlaneReleaseImage = &image
 	}
 	maps.Copy(hcp.Annotations, controlplane.PropagatedAnnotations(s.hc.Annotations))
+	r.Sizes.Annotate(hcp.Annotations, s.hcp)
 	if s.autoscales() {
 		hcp.Annotations[hyperv1.ClusterAutoscalerAnnotation] = "true"
 	}

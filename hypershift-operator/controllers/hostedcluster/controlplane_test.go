@@ -24,7 +24,7 @@ func TestEveryFieldOfTheSpecReachesTheHostedControlPlaneOrIsNamed(t *testing.T) 
 	hc := &hyperv1.HostedCluster{}
 	hc.Namespace, hc.Name = "clusters", "demo"
 	populate(reflect.ValueOf(&hc.Spec).Elem())
-	got := reflect.ValueOf(desiredControlPlane(&scope{hc: hc, plane: controlplane.NamespaceOf(hc)}, false).Spec)
+	got := reflect.ValueOf((&Reconciler{}).desiredControlPlane(&scope{hc: hc, plane: controlplane.NamespaceOf(hc)}).Spec)
 	spec := reflect.TypeOf(hc.Spec)
 	for i := range spec.NumField() {
 		name := spec.Field(i).Name
@@ -75,7 +75,7 @@ func TestRemovedAutoNodeStaysUntilItsNodesAreGone(t *testing.T) {
 			if c.asked {
 				hcp.Annotations = map[string]string{hyperv1.AutoNodeRemovedAnnotation: "true"}
 			}
-			got := desiredControlPlane(&scope{hc: hc, hcp: hcp, plane: controlplane.NamespaceOf(hc)}, false)
+			got := (&Reconciler{}).desiredControlPlane(&scope{hc: hc, hcp: hcp, plane: controlplane.NamespaceOf(hc)})
 			if kept := got.Spec.AutoNode.Karpenter() != nil; kept != c.kept {
 				t.Errorf("the control plane has Karpenter: %v", kept)
 			}

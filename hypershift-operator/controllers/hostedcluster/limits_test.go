@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sizes"
 	"github.com/hosted-control-planes/hypershift/test/testenv"
 )
 
@@ -99,6 +100,34 @@ func TestAPriorityClassThatIsNotAllowedIsRefused(t *testing.T) {
 			t.Errorf("the control plane has labels %v and class %q", hcp.Spec.Labels, classOf(t, e))
 		}
 	})
+}
+
+// The requests follow the number of nodes. The user's have precedence.
+func TestSizeOfAControlPlane(t *testing.T) {
+	const prefix = hyperv1.ResourceRequestOverrideAnnotationPrefix + "/"
+	e := newEmptyManagementCluster(t)
+	e.sizes = sizes.Sizes{{Nodes: 10, Requests: map[string]string{"etcd.etcd": "memory=1Gi", "kube-apiserver.kube-apiserver": "memory=3Gi"}}}
+	e.Create(privateCluster(), testenv.PullSecret())
+	e.Restart()
+	e.Run(3)
+	e.change(func(hc *hyperv1.HostedCluster) {
+		hc.Annotations = map[string]string{prefix + "etcd.etcd": "memory=2Gi"}
+	})
+	hcp := &hyperv1.HostedControlPlane{}
+	for _, step := range []struct {
+		nodes             int32
+		size, etcd, other string
+	}{{9, "", "memory=2Gi", ""}, {10, "10", "memory=2Gi", "memory=3Gi"}, {8, "10", "memory=2Gi", "memory=3Gi"}, {7, "", "memory=2Gi", ""}} {
+		if !e.Has(hcp, "demo") {
+			t.Fatal("there is no control plane")
+		}
+		e.Change(hcp, func() { hcp.Status.NodeCount = &step.nodes })
+		e.Run(2)
+		e.Has(hcp, "demo")
+		if got := hcp.Annotations; got[hyperv1.ControlPlaneSizeAnnotation] != step.size || got[prefix+"etcd.etcd"] != step.etcd || got[prefix+"kube-apiserver.kube-apiserver"] != step.other {
+			t.Errorf("with %d nodes: %v", step.nodes, got)
+		}
+	}
 }
 
 func TestMemoryOfAControlPlane(t *testing.T) {

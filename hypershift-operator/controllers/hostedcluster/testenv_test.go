@@ -23,6 +23,7 @@ import (
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/limits"
+	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/sizes"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/hostedcluster/userobjects"
 	"github.com/hosted-control-planes/hypershift/hypershift-operator/operator/index"
 	"github.com/hosted-control-planes/hypershift/internal/awsx/oidcdocs"
@@ -60,6 +61,7 @@ type managementCluster struct {
 	down string
 	// imageOverride lets clusters choose their operator.
 	imageOverride bool
+	sizes         sizes.Sizes
 	// namespace of the operator, empty for an operator without reservations.
 	namespace string
 	// sharedRouter is whether the installation has a shared router.
@@ -158,7 +160,7 @@ func (e *managementCluster) start() testenv.Pass {
 	})
 	o := Options{
 		Client: cached, Reader: e.Client(), UserObjects: e.Client(), PublishedSecrets: e.Client(), Scheme: scheme, Recorder: e.Events, Clock: e.Clock,
-		AllowOperatorImageOverride: e.imageOverride, Releases: e.releases, Limits: limits.Default(), PoliciesEnforced: e.enforced,
+		AllowOperatorImageOverride: e.imageOverride, Releases: e.releases, Limits: limits.Default(), Sizes: e.sizes, PoliciesEnforced: e.enforced,
 		GenerateKey: oneKey, PrivateRegion: e.region, ControlPlaneOperatorImage: image, ClusterAPIImage: "example.test/cluster-api:1", CAPIProviderImage: "example.test/cluster-api-provider-aws:1",
 		Resync: 30 * time.Minute, DocumentsAge: time.Hour, Namespace: e.namespace, SharedRouter: e.sharedRouter,
 	}

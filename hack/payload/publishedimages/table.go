@@ -107,7 +107,7 @@ var Table = slices.Concat([]Image{
 			// Since 3.6.5 the image of Kubernetes is etcd's image: without a shell and with etcdutl.
 			{gitHub + "etcd-io/etcd/issues/19798", "2025-11-24"},
 		},
-		Differs: "read in the repository at an earlier release of the same minor version",
+		Differs: "read in the repository at a release of the minor version before",
 	},
 	{
 		// ko takes the user of the base.

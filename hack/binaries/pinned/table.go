@@ -196,6 +196,7 @@ var (
 		patched: true,
 		patches: "github.com/go-acme/lego/v5",
 	}
+	// imageRegistry is built without the drivers for other clouds.
 	imageRegistry = &module{
 		dir:     "image-registry",
 		require: "github.com/distribution/distribution/v3",
@@ -284,7 +285,7 @@ var (
 		{name: "ecr-credential-provider", module: cloudControllerManager, pkg: "k8s.io/cloud-provider-aws/cmd/ecr-credential-provider", seconds: 5},
 		{name: "metrics-server", module: metricsServer, pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server", seconds: 80},
 		{name: "traefik", module: traefik, pkg: "github.com/traefik/traefik/v3/cmd/traefik", seconds: 120},
-		{name: "image-registry", module: imageRegistry, pkg: "github.com/distribution/distribution/v3/cmd/registry", seconds: 120},
+		{name: "image-registry", module: imageRegistry, pkg: "image-registry", seconds: 60},
 		{name: "external-dns", module: externalDNS, pkg: "sigs.k8s.io/external-dns", seconds: 200},
 		{name: "cluster-api-manager", module: clusterAPI, pkg: "sigs.k8s.io/cluster-api", seconds: 60},
 		{name: "cluster-api-provider-aws-manager", module: clusterAPIProviderAWS, pkg: "sigs.k8s.io/cluster-api-provider-aws/v2", seconds: 105},

@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/hosted-control-planes/hypershift/test/awsrules"
 )
 
 func init() {
@@ -259,28 +261,48 @@ func (q *request) getBucketPolicy(in *s3.GetBucketPolicyInput) (*s3.GetBucketPol
 	return &s3.GetBucketPolicyOutput{Policy: aws.String(b.policy)}, nil
 }
 
-// putBucketPolicy checks that all resources are in the bucket.
+// putBucketPolicy checks that all resources are in the bucket, and that the policy is not public unless the bucket allows it.
 func (q *request) putBucketPolicy(in *s3.PutBucketPolicyInput) (*s3.PutBucketPolicyOutput, error) {
 	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {
 		return nil, err
 	}
 	var policy struct {
-		Statement []struct{ Resource []string }
+		Statement []struct {
+			Effect              string
+			Principal, Resource any
+		}
 	}
 	if err := json.Unmarshal([]byte(*in.Policy), &policy); err != nil || len(policy.Statement) == 0 {
 		return nil, refused(http.StatusBadRequest, "MalformedPolicy", "Policies must be valid JSON and the first byte must be '{'")
 	}
 	for _, s := range policy.Statement {
-		for _, arn := range s.Resource {
+		for _, arn := range oneOrMore(s.Resource) {
 			_, resource, _ := strings.Cut(arn, ":s3:::")
 			if name, _, _ := strings.Cut(resource, "/"); name != *in.Bucket {
 				return nil, refused(http.StatusBadRequest, "MalformedPolicy", "Policy has invalid resource")
 			}
 		}
+		if s.Effect == "Allow" && s.Principal == "*" && b.block != nil && aws.ToBool(b.block.BlockPublicPolicy) {
+			rule := awsrules.Get("s3-public-policy")
+			return nil, refused(http.StatusForbidden, rule.Code, rule.Text(*in.Bucket))
+		}
 	}
 	b.policy = *in.Policy
 	return &s3.PutBucketPolicyOutput{}, nil
+}
+
+// oneOrMore returns the texts of a member of a policy, which is a text or a list.
+func oneOrMore(value any) (all []string) {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	for _, v := range list {
+		text, _ := v.(string)
+		all = append(all, text)
+	}
+	return all
 }
 
 // listed is a version in a list.

@@ -20,7 +20,8 @@ type changes struct {
 	mu         sync.Mutex
 	next       int
 	polled     time.Time
-	generation int // counts the polls that found a change
+	generation int       // counts the polls that found a change
+	altered    time.Time // when the last of them was
 	// accounts are those that were called.
 	accounts map[string]bool
 }
@@ -69,8 +70,19 @@ func (c *changes) poll(ctx context.Context) error {
 	}
 	if changed {
 		c.generation++
+		c.altered = time.Now()
 	}
 	return nil
+}
+
+// visible is how long Describe calls of the emulator may not find a new resource, with a margin.
+const visible = 10 * time.Second
+
+// shown reports whether all changes are seen by Describe calls.
+func (c *changes) shown() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.altered) > visible
 }
 
 // called returns the accounts that were called, sorted.

@@ -39,7 +39,7 @@ func (c *Cloud) FollowWorkers(ctx context.Context, progress io.Writer, tell func
 			all, stable = append(all, workers...), stable && still
 		}
 		c.workers.set(all)
-		return stable, tell(ctx, all)
+		return stable && c.changes.shown(), tell(ctx, all) // a new instance is found with a delay
 	}).Run(ctx)
 }
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/awsx/identity"
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
 	"github.com/hosted-control-planes/hypershift/internal/webidentity"
@@ -62,6 +63,14 @@ func Await(ctx context.Context, ready func(context.Context) error) error {
 		return reconcile.Wait(keyInterval, hyperv1.WaitingForSigningKeyReason, "%s", err)
 	}
 	return err
+}
+
+// Session opens the session of a role, and waits as Await does.
+func Session(ctx context.Context, ready func(context.Context) error, sessions *identity.Sessions, role identity.Target) (*identity.Session, error) {
+	if err := Await(ctx, ready); err != nil {
+		return nil, err
+	}
+	return sessions.For(ctx, role)
 }
 
 // Ready returns ErrNoKey until the signing key exists.

@@ -3,7 +3,6 @@ package imageregistrybucket
 import (
 	"context"
 	"reflect"
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +61,7 @@ func New(opts Options) *Controller {
 		Scope: r.scope,
 		Phase: func(s *scope) []reconcile.Step[*scope] {
 			switch {
-			case s.deleting() && (s.hcp.IsHandedOver() || keepsBucket(s.hcp)):
+			case s.deleting() && (s.hcp.IsHandedOver() || s.hcp.KeepsCloudResources()):
 				return leaving
 			case s.deleting():
 				return removing
@@ -102,7 +101,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 }
 
 func relevant(hcp *hyperv1.HostedControlPlane) any {
-	return []any{hcp.Generation, hcp.DeletionTimestamp.IsZero(), keepsBucket(hcp)}
+	return []any{hcp.Generation, hcp.DeletionTimestamp.IsZero(), hcp.KeepsCloudResources()}
 }
 
 // statusPart holds the status fields that this controller writes.
@@ -125,12 +124,6 @@ func (s *scope) deleting() bool { return !s.hcp.DeletionTimestamp.IsZero() }
 
 // wanted reports whether the cluster is to have a bucket.
 func (s *scope) wanted() bool { return !s.deleting() && s.hcp.HasImageRegistry() }
-
-// keepsBucket reports whether the user keeps the cluster's cloud resources.
-func keepsBucket(hcp *hyperv1.HostedControlPlane) bool {
-	remove, err := strconv.ParseBool(hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation])
-	return err == nil && !remove
-}
 
 // scope skips clusters without a bucket, past and present, and paused ones.
 func (r *Reconciler) scope(_ context.Context, hcp *hyperv1.HostedControlPlane, status *reconcile.Writer[*hyperv1.HostedControlPlane]) (*scope, error) {
@@ -155,16 +148,12 @@ func (r *Reconciler) leave(ctx context.Context, s *scope) error {
 }
 
 // openSession opens the session of the recorded role.
-func (r *Reconciler) openSession(ctx context.Context, s *scope) error {
+func (r *Reconciler) openSession(ctx context.Context, s *scope) (err error) {
 	record := s.hcp.Status.ImageRegistry
 	if record == nil {
 		return nil
 	}
-	err := tokensigner.Await(ctx, r.KeyReady)
-	if err != nil {
-		return err
-	}
-	s.session, err = r.Sessions.For(ctx, identity.Target{
+	s.session, err = tokensigner.Session(ctx, r.KeyReady, r.Sessions, identity.Target{
 		Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN, Subject: names.ImageRegistrySubject,
 	})
 	return err

@@ -152,16 +152,12 @@ func (r *Reconciler) leave(ctx context.Context, s *scope) error {
 }
 
 // openSession opens the session of the recorded role.
-func (r *Reconciler) openSession(ctx context.Context, s *scope) error {
+func (r *Reconciler) openSession(ctx context.Context, s *scope) (err error) {
 	record := s.hcp.Status.IngressRecords
 	if record == nil {
 		return nil
 	}
-	err := tokensigner.Await(ctx, r.KeyReady)
-	if err != nil {
-		return err
-	}
-	s.session, err = r.Sessions.For(ctx, identity.Target{
+	s.session, err = tokensigner.Session(ctx, r.KeyReady, r.Sessions, identity.Target{
 		Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN, Subject: names.IngressSubject,
 	})
 	return err

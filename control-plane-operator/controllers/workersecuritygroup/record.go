@@ -76,11 +76,8 @@ func (s *scope) userTags() awsx.Tags { return awsx.UserTags(s.hcp.Spec.Platform.
 // shared VPC too. The machines are in its account, and a machine takes groups of
 // its own account alone.
 func (r *Reconciler) openSession(ctx context.Context, s *scope) error {
-	if err := tokensigner.Await(ctx, r.KeyReady); err != nil {
-		return err
-	}
 	record := s.hcp.Status.WorkerSecurityGroup
-	session, err := r.Sessions.For(ctx, identity.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
+	session, err := tokensigner.Session(ctx, r.KeyReady, r.Sessions, identity.Target{Region: record.Region, IssuerURL: record.IssuerURL, RoleARN: record.RoleARN})
 	if err != nil {
 		return err
 	}

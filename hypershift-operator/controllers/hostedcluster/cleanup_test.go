@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	infrav1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/reconcile"
@@ -161,5 +162,27 @@ func TestCleanupStopsWhenTheUserKeepsTheResources(t *testing.T) {
 	hcp := &hyperv1.HostedControlPlane{}
 	if !e.Has(hcp, "demo") || hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] != "false" {
 		t.Errorf("the hosted cluster is still asked: %v", hcp.Annotations)
+	}
+}
+
+// The user decides after the deletion has begun, and the API server of the cluster does not answer. The control-plane-operator would delete the
+// bucket of the image registry.
+func TestAControlPlaneIsDeletedWithTheUsersLastWish(t *testing.T) {
+	for _, wish := range []string{"false", "true"} {
+		e := newManagementCluster(t)
+		e.Run(4)
+		hcp := &hyperv1.HostedControlPlane{}
+		e.Must(e.Admin().Get(e.T.Context(), client.ObjectKey{Namespace: plane, Name: "demo"}, hcp))
+		hcp.Finalizers = append(hcp.Finalizers, hyperv1.ImageRegistryFinalizer)
+		hcp.Annotations[hyperv1.CleanupCloudResourcesAnnotation] = map[string]string{"false": "true", "true": "no"}[wish]
+		e.Update(hcp)
+		e.Delete(privateCluster())
+		e.change(func(hc *hyperv1.HostedCluster) {
+			hc.Annotations = map[string]string{hyperv1.CleanupCloudResourcesAnnotation: wish}
+		})
+		e.Run(8)
+		if !e.Has(hcp, "demo") || hcp.DeletionTimestamp.IsZero() || hcp.KeepsCloudResources() != (wish == "false") {
+			t.Errorf("%s: the control plane has %v", wish, hcp.Annotations)
+		}
 	}
 }

@@ -93,9 +93,24 @@ func hasResourcesOfOurs(hcp *hyperv1.HostedControlPlane) bool {
 // keepsCloudResources reports whether the user wants to keep them. The HostedControlPlane keeps the annotation of
 // a deleted HostedCluster.
 func keepsCloudResources(hc *hyperv1.HostedCluster, hcp *hyperv1.HostedControlPlane) bool {
-	const annotation = hyperv1.CleanupCloudResourcesAnnotation
-	remove, err := strconv.ParseBool(cmp.Or(hc.Annotations[annotation], hcp.Annotations[annotation]))
-	return err == nil && !remove
+	if value := hc.Annotations[hyperv1.CleanupCloudResourcesAnnotation]; value != "" {
+		hcp = &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{hyperv1.CleanupCloudResourcesAnnotation: value}}}
+	}
+	return hcp.KeepsCloudResources()
+}
+
+// passOnWish writes to the HostedControlPlane whether the user keeps cloud resources: its operator deletes a bucket. During a deletion, nothing else
+// writes what has changed in the HostedCluster.
+func (m *Manager) passOnWish(ctx context.Context, c *Cluster) error {
+	keeps := keepsCloudResources(c.HostedCluster, c.ControlPlane)
+	if keeps == c.ControlPlane.KeepsCloudResources() {
+		return nil
+	}
+	patch := mergepatch.Annotations(map[string]string{hyperv1.CleanupCloudResourcesAnnotation: strconv.FormatBool(!keeps)})
+	if err := m.Client.Patch(ctx, c.ControlPlane, patch); err != nil {
+		return fmt.Errorf("changing what HostedControlPlane %s keeps: %w", c.ControlPlane.Name, err)
+	}
+	return nil
 }
 
 // cleanupProblem explains why resources remain after the whole period.

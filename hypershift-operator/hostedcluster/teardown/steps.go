@@ -130,6 +130,9 @@ func (m *Manager) deleteControlPlane(ctx context.Context, c *Cluster) error {
 	if c.ControlPlane == nil {
 		return nil
 	}
+	if err := m.passOnWish(ctx, c); err != nil {
+		return err
+	}
 	if err := m.delete(ctx, c.ControlPlane); err != nil {
 		return err
 	}

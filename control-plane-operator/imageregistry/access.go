@@ -18,8 +18,8 @@ const (
 // An access is what a request does with a repository. Without a namespace, it concerns all of them.
 type access struct{ verb, namespace, name string }
 
-// Names and paths of the API: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md. Names are restricted to those whose
-// first part is the name of a namespace.
+// Names and paths of the API: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md. The first part of a name is the name
+// of a namespace.
 var (
 	repository = `([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)/([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)`
 	named      = regexp.MustCompile(`^` + repository + `$`)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -49,7 +48,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Run acquires the Lease, waits until all gateways know of it, and runs the program. The program is killed if the Lease may have expired.
+// Run acquires the Lease, waits until all gateways refuse writes, and runs the program. The program is killed if the Lease may have expired, and
+// with this process, which is the first of its container.
 func (c *Collection) Run(ctx context.Context) (err error) {
 	if c.cluster, err = inCluster(); err != nil {
 		return err
@@ -79,7 +79,6 @@ func (c *Collection) run(ctx context.Context) (err error) {
 	}
 	program := exec.CommandContext(held, c.Program[0], c.Program[1:]...) //nolint:gosec // the pod names it
 	program.Stdout, program.Stderr = os.Stdout, os.Stderr
-	program.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // without this process, nothing renews the Lease
 	if err := program.Run(); err != nil {
 		return fmt.Errorf("%s: %w", c.Program[0], errors.Join(err, context.Cause(held)))
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// fakeClock passes when somebody sleeps. Renewals sleep beside the main program: each of them gets its turn.
+// fakeClock advances when the program or the renewals sleep. Each of them gets its turn.
 type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -15,6 +15,6 @@
 //
 // The password is a token for the API server. Requests without credentials are those of system:anonymous.
 //
-// The garbage collection of distribution needs a registry that nobody writes to. A Collection holds a Lease during it, and each gateway refuses
+// The garbage collection of distribution needs a registry that is not written to. A Collection holds a Lease during it, and each gateway refuses
 // writes while the Lease is held, or when it cannot read it.
 package imageregistry

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -30,7 +31,7 @@ type Gateway struct {
 
 	registry http.Handler
 	reviewer *reviewer
-	lease    *watchedLease
+	lease    *observedLease
 }
 
 // ParseGateway reads the arguments after the name of the subcommand.
@@ -63,11 +64,11 @@ func (g *Gateway) Run(ctx context.Context) error {
 		return err
 	}
 	g.use(at, c, clock.RealClock{}.Now)
-	go g.lease.watch(ctx)
 	server := &http.Server{
 		Addr: g.Listen, Handler: g, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
-		ErrorLog:  slog.NewLogLogger(logr.ToSlogHandler(logr.FromContextOrDiscard(ctx)), slog.LevelInfo),
+		TLSConfig:   &tls.Config{MinVersion: tls.VersionTLS12},
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }, // it has the logger
+		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(logr.FromContextOrDiscard(ctx)), slog.LevelInfo),
 	}
 	stopped := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
@@ -84,7 +85,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 
 // use sets the registry and the API server.
 func (g *Gateway) use(registry *url.URL, c *cluster, now func() time.Time) {
-	g.reviewer, g.lease = newReviewer(c, now), newWatchedLease(c, now)
+	g.reviewer, g.lease = newReviewer(c, now), &observedLease{cluster: c, now: now}
 	g.registry = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(registry)
@@ -114,7 +115,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(wanted) == 0 {
-		wanted = []access{{}} // the root tells a client whether its credentials are good
+		wanted = []access{{}} // by the root, a client checks its credentials
 	}
 	token, err := credentials(r)
 	if err != nil {
@@ -125,8 +126,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d, err := g.reviewer.review(r.Context(), token, a)
 		switch {
 		case err != nil:
-			logr.FromContextOrDiscard(r.Context()).Error(err, "An access cannot be reviewed")
-			refuse(w, http.StatusServiceUnavailable, "UNAVAILABLE", "the API server of the cluster cannot be asked for permission: try again")
+			unavailable(w, r, err)
 			return
 		case !d.authenticated && !d.allowed:
 			challenge(w, "the password is not a token for the API server of the cluster")
@@ -136,15 +136,21 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if writes(r) && g.lease.held() {
-		w.Header().Set("Retry-After", "60")
-		refuse(w, http.StatusServiceUnavailable, "UNAVAILABLE", "the registry accepts no images during its garbage collection: try again in some minutes")
-		return
+	if writes(r) {
+		switch held, err := g.lease.held(r.Context()); {
+		case err != nil:
+			unavailable(w, r, err)
+			return
+		case held:
+			w.Header().Set("Retry-After", "60")
+			refuse(w, http.StatusServiceUnavailable, "UNAVAILABLE", "the registry accepts no images during its garbage collection: try again in some minutes")
+			return
+		}
 	}
 	g.registry.ServeHTTP(w, r)
 }
 
-// denial tells a user which permission is missing.
+// denial is the message about a missing permission.
 func denial(username string, a access) string {
 	if a.namespace == "" {
 		return fmt.Sprintf("user %s may not %s %s.%s", username, a.verb, resource, group)
@@ -165,6 +171,12 @@ func credentials(r *http.Request) (token string, err error) {
 		return token, nil
 	}
 	return "", errors.New("the credentials are neither a password nor a token")
+}
+
+// unavailable refuses a request because the API server does not answer.
+func unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	logr.FromContextOrDiscard(r.Context()).Error(err, "The API server does not answer")
+	refuse(w, http.StatusServiceUnavailable, "UNAVAILABLE", "the API server of the cluster does not answer, so that the registry cannot check permissions: try again")
 }
 
 // challenge asks for credentials.

@@ -26,6 +26,8 @@ type fakeCluster struct {
 	asked []string
 	down  bool
 	lease *lease
+	// leaseReads counts the reads of the Lease.
+	leaseReads int
 }
 
 func newFakeCluster(t *testing.T) *fakeCluster {
@@ -70,7 +72,9 @@ func (f *fakeCluster) serve(w http.ResponseWriter, r *http.Request) {
 		f.asked = append(f.asked, question)
 		_ = json.NewEncoder(w).Encode(map[string]any{"status": map[string]any{"allowed": slices.Contains(f.allowed, question)}})
 	case leases + "/" + leaseName, leases:
-		if r.Method != http.MethodGet {
+		if r.Method == http.MethodGet {
+			f.leaseReads++
+		} else {
 			f.lease = &lease{}
 			_ = json.NewDecoder(r.Body).Decode(f.lease)
 		}
@@ -132,7 +136,6 @@ func newEnv(t *testing.T) *env {
 		defer e.mu.Unlock()
 		return e.now
 	})
-	e.refresh()
 	return e
 }
 
@@ -140,13 +143,6 @@ func (e *env) later(d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.now = e.now.Add(d)
-}
-
-func (e *env) refresh() {
-	e.t.Helper()
-	if err := e.gateway.lease.refresh(e.t.Context()); err != nil {
-		e.t.Fatal(err)
-	}
 }
 
 // request returns the status, and the header and text of the answer.
@@ -167,9 +163,9 @@ func TestTheAPIServerDecides(t *testing.T) {
 		want               int
 		words              string
 	}{
-		"a user who may push":              {"POST", push, "jane", 202, "body"},
-		"a user who may not push":          {"POST", "/v2/other/web/blobs/uploads/", "jane", 403, "bind the ClusterRole"},
-		"a deletion by one who may push":   {"DELETE", pull, "jane", 403, "may not delete shop/web"},
+		"a user with the permission":       {"POST", push, "jane", 202, "body"},
+		"a user of another namespace":      {"POST", "/v2/other/web/blobs/uploads/", "jane", 403, "bind the ClusterRole"},
+		"a deletion without permission":    {"DELETE", pull, "jane", 403, "may not delete shop/web"},
 		"a push without credentials":       {"POST", push, "", 401, "UNAUTHORIZED"},
 		"a push with a wrong password":     {"POST", push, "mallory", 401, "not a token"},
 		"a pull without credentials":       {"GET", pull, "", 202, ""},
@@ -272,30 +268,56 @@ func TestWritesWaitForTheGarbageCollection(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", step, got, text, want)
 		}
 	}
+	change := func(spec leaseSpec) {
+		e.cluster.set(func() { e.cluster.lease = &lease{Spec: spec} })
+		e.later(leaseTrust)
+	}
 	push("before", http.StatusAccepted)
-	e.cluster.set(func() { e.cluster.lease = &lease{Spec: leaseSpec{HolderIdentity: "pod", RenewTime: "1"}} })
-	e.refresh()
+	change(leaseSpec{HolderIdentity: "pod", RenewTime: "1"})
 	push("while it is held", http.StatusServiceUnavailable)
 	if got, _, _ := e.request("GET", "/v2/shop/web/manifests/1", ""); got != http.StatusAccepted {
 		t.Errorf("a pull meanwhile: %d", got)
 	}
-	e.later(leaseLife - time.Second)
-	e.cluster.set(func() { e.cluster.lease.Spec.RenewTime = "2" })
-	e.refresh()
-	e.later(10 * time.Second)
-	e.refresh()
+	e.later(leaseLife - 2*leaseTrust)
+	change(leaseSpec{HolderIdentity: "pod", RenewTime: "2"})
 	push("after a renewal", http.StatusServiceUnavailable)
-	e.later(leaseLife)
-	e.refresh()
+	e.later(leaseLife - leaseTrust)
+	push("before it expires", http.StatusServiceUnavailable)
+	e.later(leaseTrust)
 	push("when the holder is dead", http.StatusAccepted)
-	e.cluster.set(func() { e.cluster.lease.Spec = leaseSpec{HolderIdentity: "next"} })
-	e.refresh()
+	change(leaseSpec{HolderIdentity: "next"})
 	push("while another pod holds it", http.StatusServiceUnavailable)
-	e.cluster.set(func() { e.cluster.lease.Spec = leaseSpec{} })
-	e.refresh()
+	change(leaseSpec{})
 	push("when it is released", http.StatusAccepted)
-	e.later(leaseTrust + time.Second)
-	push("when it was not read for long", http.StatusServiceUnavailable)
+}
+
+// The Lease is not read at rest or by pulls, and once for the requests of a push.
+func TestTheLeaseIsReadForWrites(t *testing.T) {
+	e := newEnv(t)
+	for range 5 {
+		e.request("GET", "/v2/shop/web/manifests/1", "")
+	}
+	if e.cluster.leaseReads != 0 {
+		t.Errorf("%d reads for pulls", e.cluster.leaseReads)
+	}
+	for range 20 {
+		e.request("POST", "/v2/shop/web/blobs/uploads/", "jane")
+	}
+	if e.cluster.leaseReads != 1 {
+		t.Errorf("%d reads for a push", e.cluster.leaseReads)
+	}
+}
+
+// A gateway that cannot read the Lease refuses writes, also of users that it knows.
+func TestWritesNeedTheLease(t *testing.T) {
+	e := newEnv(t)
+	for _, want := range []int{http.StatusAccepted, http.StatusServiceUnavailable} {
+		if got, _, text := e.request("POST", "/v2/shop/web/blobs/uploads/", "jane"); got != want {
+			t.Errorf("%d %s, want %d", got, text, want)
+		}
+		e.cluster.set(func() { e.cluster.down = true })
+		e.later(leaseTrust)
+	}
 }
 
 func TestProbes(t *testing.T) {

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/go-logr/logr"
 )
 
 // The Lease that is held during a garbage collection.
@@ -16,11 +14,10 @@ const (
 	// leaseLife is how long a Lease counts after its last renewal, and leaseRenewal how often it is renewed.
 	leaseLife    = time.Minute
 	leaseRenewal = 10 * time.Second
-	// leaseInterval is how often gateways read it, and leaseTrust how long they rely on what they have read.
-	leaseInterval = 5 * time.Second
-	leaseTrust    = 15 * time.Second
-	// settling is how long a garbage collection waits until all gateways know, and have answered the writes that they had accepted.
-	settling = leaseTrust + 2*leaseInterval
+	// leaseTrust is how long a gateway relies on what it has read.
+	leaseTrust = 5 * time.Second
+	// settling is how long a garbage collection waits until all gateways refuse writes, and have answered those that they had accepted.
+	settling = leaseTrust + 20*time.Second
 )
 
 // lease is the part of a Lease that matters here.
@@ -37,57 +34,32 @@ type leaseSpec struct {
 	RenewTime            string `json:"renewTime,omitempty"`
 }
 
-// watchedLease is the Lease as a gateway sees it. Clocks of nodes may differ: a Lease counts for some time after it was seen to change.
-type watchedLease struct {
+// observedLease is the Lease as a gateway sees it, when a client writes: at rest it is not read. Clocks of nodes may differ: a held Lease counts for some
+// time after it was seen to change.
+type observedLease struct {
 	cluster *cluster
 	now     func() time.Time
 
 	mu sync.Mutex
-	// read is when it was last read, changed when a held Lease was last seen to change.
+	// read is when it was last read, changed when it was last seen to change.
 	read, changed time.Time
 	last          leaseSpec
 }
 
-func newWatchedLease(c *cluster, now func() time.Time) *watchedLease {
-	return &watchedLease{cluster: c, now: now}
-}
-
-// watch reads the Lease until ctx ends.
-func (l *watchedLease) watch(ctx context.Context) {
-	ticks := time.NewTicker(leaseInterval)
-	defer ticks.Stop()
-	for {
-		if err := l.refresh(ctx); err != nil && ctx.Err() == nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "The Lease of the garbage collection cannot be read")
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
-	}
-}
-
-func (l *watchedLease) refresh(ctx context.Context) error {
-	began := l.now()
-	var found lease
-	err := l.cluster.do(ctx, http.MethodGet, leases+"/"+leaseName, nil, &found)
-	if err != nil && !isStatus(err, http.StatusNotFound) {
-		return err
-	}
+// held reports whether the registry must not be written to. An error means that this is not known.
+func (l *observedLease) held(ctx context.Context) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.read = began
-	if found.Spec != l.last {
-		l.last, l.changed = found.Spec, began
+	if now := l.now(); l.read.IsZero() || now.Sub(l.read) >= leaseTrust {
+		var found lease
+		err := l.cluster.do(ctx, http.MethodGet, leases+"/"+leaseName, nil, &found)
+		if err != nil && !isStatus(err, http.StatusNotFound) {
+			return true, err
+		}
+		l.read = now
+		if found.Spec != l.last {
+			l.last, l.changed = found.Spec, now
+		}
 	}
-	return nil
-}
-
-// held reports whether the registry must not be written to: the Lease is held, or this is not known.
-func (l *watchedLease) held() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.now()
-	return now.Sub(l.read) > leaseTrust || l.last.HolderIdentity != "" && now.Sub(l.changed) < leaseLife
+	return l.last.HolderIdentity != "" && l.now().Sub(l.changed) < leaseLife, nil
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Group of the resource that stands for repositories in RBAC. The API server does not serve it.
+// The resource of repositories in RBAC. The API server does not serve it.
 const (
 	group    = "registry.hypershift.openshift.io"
 	resource = "repositories"
@@ -87,21 +87,21 @@ func (r *reviewer) review(ctx context.Context, token string, a access) (decision
 }
 
 func (r *reviewer) ask(ctx context.Context, token string, a access) (decision, error) {
-	who := anonymous
+	asker := anonymous
 	if token != "" {
 		found, err := r.userOf(ctx, token)
 		if err != nil || found == nil {
 			return decision{}, err
 		}
-		who = *found
+		asker = *found
 	}
-	d := decision{authenticated: token != "", username: who.Username}
+	d := decision{authenticated: token != "", username: asker.Username}
 	if a == (access{}) {
 		d.allowed = d.authenticated
 		return d, nil
 	}
 	review := object("authorization.k8s.io/v1", "SubjectAccessReview", map[string]any{
-		"user": who.Username, "uid": who.UID, "groups": who.Groups, "extra": who.Extra,
+		"user": asker.Username, "uid": asker.UID, "groups": asker.Groups, "extra": asker.Extra,
 		"resourceAttributes": map[string]string{"group": group, "resource": resource, "verb": a.verb, "namespace": a.namespace, "name": a.name},
 	})
 	var out struct{ Status struct{ Allowed bool } }

@@ -157,7 +157,7 @@ func (c Component[T]) build(t T) ([]client.Object, *Workload, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := resolveImages(t, w.Pod()); err != nil {
+	if err := ResolveImages(t, w.Pod()); err != nil {
 		return nil, nil, err
 	}
 	t.Finish(c.traits(), w, objs)

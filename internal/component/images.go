@@ -15,8 +15,8 @@ func (e *MissingImagesError) Error() string {
 	return fmt.Sprintf("the release has no image for %s", strings.Join(e.Images, ", "))
 }
 
-// resolveImages replaces the names of images by references.
-func resolveImages(t Target, pod *corev1.PodSpec) error {
+// ResolveImages replaces the names of images by references. Render does it for the pods of the workload.
+func ResolveImages(t Target, pod *corev1.PodSpec) error {
 	var missing []string
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {

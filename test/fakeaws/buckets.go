@@ -197,7 +197,7 @@ func (q *request) putPublicAccessBlock(in *s3.PutPublicAccessBlockInput) (*s3.Pu
 	return &s3.PutPublicAccessBlockOutput{}, nil
 }
 
-// getBucketEncryption always finds a rule: a bucket whose encryption is deleted has SSE-S3 again.
+// getBucketEncryption always finds a rule: after its deletion a bucket has SSE-S3 again.
 func (q *request) getBucketEncryption(in *s3.GetBucketEncryptionInput) (*s3.GetBucketEncryptionOutput, error) {
 	b, err := q.owned(in.Bucket, in.ExpectedBucketOwner)
 	if err != nil {

@@ -53,6 +53,16 @@ func (e *Env) RecordResult(result ctrl.Result, err error) error {
 // Restart replaces the controller by a new process.
 func (e *Env) Restart() { e.pass = e.Start() }
 
+// RunPasses runs n passes, each when it was requeued, with the garbage collection after it. They may fail.
+func (e *Env) RunPasses(n int) {
+	e.T.Helper()
+	for range n {
+		e.Clock.Step(e.RequeueAfter)
+		_ = e.Try()
+		e.Must(e.CollectGarbage(e.T.Context()))
+	}
+}
+
 // Try runs one pass and returns its error.
 func (e *Env) Try() error {
 	if e.pass == nil {

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -55,9 +56,9 @@ func HasBucket(hcp *hyperv1.HostedControlPlane) bool {
 	return hcp.Status.ImageRegistry != nil && ptr.Deref(hcp.Status.ImageRegistry.Ready, false)
 }
 
-// adaptConfig writes the configuration. Nodes load layers from the bucket, by URLs that the registry signs. Descriptions of layers are not
-// cached: a garbage collection deletes layers.
-func adaptConfig(t *target.HostedCluster, cm *corev1.ConfigMap) error {
+// configuration returns the configuration of the registry. Nodes load layers from the bucket, by URLs that the registry signs. Descriptions of layers
+// are not cached: a garbage collection deletes layers.
+func configuration(t *target.HostedCluster) ([]byte, error) {
 	bucket := t.HCP.Status.ImageRegistry
 	text, err := yaml.Marshal(map[string]any{
 		"version": "0.1",
@@ -72,10 +73,15 @@ func adaptConfig(t *target.HostedCluster, cm *corev1.ConfigMap) error {
 		"health": map[string]any{"storagedriver": map[string]any{"enabled": true, "interval": "10s", "threshold": 2}},
 	})
 	if err != nil {
-		return fmt.Errorf("writing the configuration of the registry: %w", err)
+		return nil, fmt.Errorf("writing the configuration of the registry: %w", err)
 	}
+	return text, nil
+}
+
+func adaptConfig(t *target.HostedCluster, cm *corev1.ConfigMap) error {
+	text, err := configuration(t)
 	cm.Data = map[string]string{"config.yml": string(text)}
-	return nil
+	return err
 }
 
 func adaptSecret(t *target.HostedCluster, secret *corev1.Secret) (err error) {
@@ -96,18 +102,17 @@ func adaptDeployment(t *target.HostedCluster, d *appsv1.Deployment) error {
 		return err
 	}
 	setIdentity(t, component.Container(&d.Spec.Template.Spec, "registry"))
-	certificate, err := t.ImageRegistryCertificate.Get()
-	target.RestartOn(&d.Spec.Template, t.Authorities.Value, certificate[corev1.TLSCertKey], []byte(t.HCP.Status.ImageRegistry.Bucket))
-	return err
+	config, errConfig := configuration(t)
+	certificate, errCertificate := t.ImageRegistryCertificate.Get()
+	target.RestartOn(&d.Spec.Template, t.Authorities.Value, certificate[corev1.TLSCertKey], config)
+	return errors.Join(errConfig, errCertificate)
 }
 
 func adaptGarbageCollection(t *target.HostedCluster, job *batchv1.CronJob) error {
 	template := &job.Spec.JobTemplate.Spec.Template
 	template.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: names.HostedPullSecret}}
-	for _, containers := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
-		for i := range containers {
-			containers[i].Image = t.Image(containers[i].Image)
-		}
+	if err := component.ResolveImages(t, &template.Spec); err != nil {
+		return err
 	}
 	setIdentity(t, &template.Spec.Containers[0])
 	return t.ConnectToAPI(template)

@@ -1,5 +1,5 @@
-// Package imageregistrynode tells containerd on each node where the image registry of the cluster is, and which authority its certificate
-// has. Nodes do not resolve names of the cluster. They need no restart: containerd reads these files with each pull.
+// Package imageregistrynode configures containerd on each node with the address of the cluster's image registry, and with the authority of its
+// certificate. Nodes do not resolve names of the cluster. They need no restart: containerd reads these files with each pull.
 package imageregistrynode
 
 import (

@@ -15,8 +15,7 @@ import (
 // there is none: https://kubernetes.io/docs/tasks/extend-kubernetes/setup-konnectivity/.
 const egressControlPlane = "controlplane"
 
-// adaptEgress leads to webhooks through the tunnels if the user says that they are in the network of the nodes. Issuers of OIDC tokens have
-// their own setting.
+// adaptEgress leads to webhooks through the tunnels if the annotation requests it. Issuers of OIDC tokens have their own setting.
 func adaptEgress(env *target.ControlPlane, cm *corev1.ConfigMap) error {
 	if env.HCP.Annotations[hyperv1.WebhooksInClusterNetworkAnnotation] != "true" {
 		return nil

@@ -39,8 +39,8 @@ func selections(t *testing.T, annotations map[string]string) map[string]string {
 	return found
 }
 
-// Webhooks with a URL may be where no node gets to: only the user knows it.
-func TestWebhooksAreReachedThroughTheTunnelsIfTheUserSaysSo(t *testing.T) {
+// Webhooks with a URL may be in a network that nodes do not reach: only the user knows it.
+func TestWebhooksAreReachedThroughTheTunnelsOnRequest(t *testing.T) {
 	const socket = "/run/konnectivity/server.sock"
 	for value, want := range map[string]map[string]string{
 		"":      {"cluster": socket},

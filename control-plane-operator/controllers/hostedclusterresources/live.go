@@ -251,7 +251,7 @@ func readAdditionalPullSecret(ctx context.Context, s *scope) (err error) {
 	return err
 }
 
-// observeImageRegistry observes the image registry, whose objects are among the independent sets.
+// observeImageRegistry observes the image registry. Its objects are among the independent sets.
 func observeImageRegistry(ctx context.Context, s *scope) error {
 	if !s.hcp.HasImageRegistry() {
 		return nil

@@ -52,14 +52,14 @@ func TestDeletionDuringTheCreationWithoutAPermission(t *testing.T) {
 		t.Run(operation, func(t *testing.T) {
 			e := newCustomer(t)
 			heal := e.AWS.Fault(fakeaws.Fault{Operation: operation, Kind: fakeaws.Denied, Times: fakeaws.Forever})
-			e.runPasses(2)
+			e.RunPasses(2)
 			heal()
 			heal = e.AWS.Fault(fakeaws.Fault{Operation: "GetBucketTagging", Kind: fakeaws.Denied, Times: fakeaws.Forever})
 			e.Delete(e.Object)
-			e.runPasses(3)
+			e.RunPasses(3)
 			e.ExpectCondition(hyperv1.ImageRegistryBucketAvailable, "False", "AWSAccessDenied", "GetBucketTagging")
 			heal()
-			e.runPasses(3)
+			e.RunPasses(3)
 			if left := e.state(); left != "" {
 				t.Errorf("left after deletion:\n%s", left)
 			}

@@ -100,7 +100,7 @@ func TestBucket(t *testing.T) {
 				c.before(e)
 			}
 			before := e.state()
-			e.runPasses(3)
+			e.RunPasses(3)
 			e.ExpectCondition(hyperv1.ImageRegistryBucketAvailable, c.status, c.reason, c.words...)
 			record := e.HCP().Status.ImageRegistry
 			if ready := record != nil && aws.ToBool(record.Ready); ready != c.bucket {
@@ -112,7 +112,7 @@ func TestBucket(t *testing.T) {
 				t.Errorf("the bucket was\n%s\nand is\n%s", before, got)
 			}
 			e.Delete(e.Object)
-			e.runPasses(3)
+			e.RunPasses(3)
 			if name == "a role that does not exist" { // the hypershift-operator removes the finalizer
 				return
 			}
@@ -131,10 +131,10 @@ func TestBucket(t *testing.T) {
 func TestClaimEnds(t *testing.T) {
 	e := newCustomer(t)
 	e.AWS.Account(other).AddBucket(testenv.Region, e.bucket)
-	e.runPasses(2)
+	e.RunPasses(2)
 	e.ExpectCondition(hyperv1.ImageRegistryBucketAvailable, "False", hyperv1.BucketClaimedReason)
 	e.AWS.Account(other).RemoveBucket(e.bucket)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.ExpectCondition(hyperv1.ImageRegistryBucketAvailable, "True", hyperv1.AsExpectedReason)
 	e.wantBucket()
 }
@@ -144,7 +144,7 @@ func TestOtherRegions(t *testing.T) {
 	e := newCustomer(t)
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Platform.AWS.Region = "eu-central-1" })
 	heal := e.AWS.Fault(fakeaws.Fault{Operation: "CreateBucket", Kind: fakeaws.AnswerLost})
-	e.runPasses(2)
+	e.RunPasses(2)
 	heal()
 	e.ExpectCondition(hyperv1.ImageRegistryBucketAvailable, "True", hyperv1.AsExpectedReason)
 	e.wantBucket(" in eu-central-1 ")
@@ -153,10 +153,10 @@ func TestOtherRegions(t *testing.T) {
 // At rest the bucket is read once in a period and nothing is written. Drift is repaired then.
 func TestDrift(t *testing.T) {
 	e := newCustomer(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	before := e.state()
 	e.AWS.ForgetCalls()
-	e.runPasses(1)
+	e.RunPasses(1)
 	reads := []string{"s3:GetBucketEncryption", "s3:GetBucketLifecycleConfiguration", "s3:GetBucketPolicy", "s3:GetBucketTagging", "s3:GetPublicAccessBlock"}
 	for call, n := range fakeaws.Count(e.AWS.Calls()) {
 		if strings.HasPrefix(call, "s3:") && (n != 1 || !slices.Contains(reads, call)) {
@@ -205,7 +205,7 @@ func TestDrift(t *testing.T) {
 		if e.state() == before {
 			t.Errorf("%s: no drift", name)
 		}
-		e.runPasses(1)
+		e.RunPasses(1)
 		if got := e.state(); got != before {
 			t.Errorf("%s is not repaired:\n%s\nwant:\n%s", name, got, before)
 		}
@@ -215,20 +215,20 @@ func TestDrift(t *testing.T) {
 // The images of a living cluster are never deleted.
 func TestBucketStaysWithoutTheCapability(t *testing.T) {
 	e := newCustomer(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.push(2)
 	before := e.state()
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Capabilities, hcp.Spec.Platform.AWS.RolesRef.ImageRegistryARN = nil, ""
 	})
 	e.AWS.ForgetCalls()
-	e.runPasses(2)
+	e.RunPasses(2)
 	e.ExpectCondition(hyperv1.ImageRegistryBucketAvailable, "True", hyperv1.BucketKeptReason, e.bucket)
 	if got, calls := e.state(), e.AWS.Calls(); got != before || len(calls) > 0 {
 		t.Errorf("the bucket was\n%s\nand is\n%s\nafter %v", before, got, calls)
 	}
 	e.Delete(e.Object)
-	e.runPasses(2)
+	e.RunPasses(2)
 	if left := e.state(); left != "" || e.Exists(testenv.HostedControlPlane()) {
 		t.Errorf("left after deletion:\n%s", left)
 	}
@@ -237,9 +237,9 @@ func TestBucketStaysWithoutTheCapability(t *testing.T) {
 // A recorded bucket keeps its name.
 func TestRecordedNameStays(t *testing.T) {
 	e := newCustomer(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.ClusterID = "another" })
-	e.runPasses(1)
+	e.RunPasses(1)
 	if lines := e.AWSLines(" bucket "); len(lines) != 1 || e.HCP().Status.ImageRegistry.Bucket != e.bucket {
 		t.Errorf("%v", lines)
 	}
@@ -262,7 +262,7 @@ func TestDeletion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newCustomer(t)
-			e.runPasses(1)
+			e.RunPasses(1)
 			e.push(2500)
 			for i := range 700 { // a user has enabled versioning
 				e.account.AddVersion(e.bucket, fmt.Sprintf("docker/registry/v2/blobs/%05d", i), "v1", false)
@@ -274,7 +274,7 @@ func TestDeletion(t *testing.T) {
 			before := e.state()
 			e.AWS.ForgetCalls()
 			e.Delete(e.Object)
-			e.runPasses(c.passes)
+			e.RunPasses(c.passes)
 			want := ""
 			if c.stays {
 				want = before
@@ -293,16 +293,16 @@ func TestDeletion(t *testing.T) {
 // A pass deletes a bounded number of objects, and the next one follows soon. The condition is not False: that would be a refusal.
 func TestLargeBucketIsDeletedInSeveralPasses(t *testing.T) {
 	e := newCustomer(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.push(250)
 	e.AWS.SetPageSize(10)
 	e.Delete(e.Object)
-	e.runPasses(1)
+	e.RunPasses(1)
 	if left := len(e.AWSLines("s3://")); left != 50 || e.RequeueAfter > time.Minute {
 		t.Errorf("%d objects are left, the next pass is after %s", left, e.RequeueAfter)
 	}
 	e.ExpectCondition(hyperv1.ImageRegistryBucketAvailable, "True", hyperv1.AsExpectedReason)
-	e.runPasses(1)
+	e.RunPasses(1)
 	if left := e.state(); left != "" || e.Exists(testenv.HostedControlPlane()) {
 		t.Errorf("left after deletion:\n%s", left)
 	}
@@ -311,15 +311,15 @@ func TestLargeBucketIsDeletedInSeveralPasses(t *testing.T) {
 // An object that cannot be deleted is an error.
 func TestObjectsWithALegalHold(t *testing.T) {
 	e := newCustomer(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.push(3)
 	const key = "docker/registry/v2/blobs/00001"
 	e.account.Hold(e.bucket, key, true)
 	e.Delete(e.Object)
-	e.runPasses(2)
+	e.RunPasses(2)
 	e.ExpectCondition(hyperv1.ImageRegistryBucketAvailable, "False", "AWSAccessDenied", key, "object lock")
 	e.account.Hold(e.bucket, key, false)
-	e.runPasses(2)
+	e.RunPasses(2)
 	if left := e.state(); left != "" || e.Exists(testenv.HostedControlPlane()) {
 		t.Errorf("left after deletion:\n%s", left)
 	}
@@ -328,7 +328,7 @@ func TestObjectsWithALegalHold(t *testing.T) {
 func TestNoCallsWithoutTheCapability(t *testing.T) {
 	e := newCustomer(t)
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) { hcp.Spec.Capabilities = nil })
-	e.runPasses(2)
+	e.RunPasses(2)
 	if calls, hcp := e.AWS.Calls(), e.HCP(); len(calls) > 0 || len(hcp.Finalizers) > 0 || hcp.Status.ImageRegistry != nil ||
 		meta.FindStatusCondition(hcp.Status.Conditions, hyperv1.ImageRegistryBucketAvailable) != nil {
 		t.Errorf("calls %v, finalizers %v, status %+v", calls, hcp.Finalizers, hcp.Status)
@@ -341,7 +341,7 @@ func TestPausedCluster(t *testing.T) {
 		paused := hyperv1.PausedUntil("true")
 		hcp.Spec.PausedUntil = &paused
 	})
-	e.runPasses(2)
+	e.RunPasses(2)
 	if calls := e.AWS.Calls(); len(calls) > 0 {
 		t.Errorf("calls %v", calls)
 	}

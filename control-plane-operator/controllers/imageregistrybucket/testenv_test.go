@@ -59,16 +59,6 @@ func (e *customer) start() testenv.Pass {
 	return testenv.PassOver(e.Env, &hyperv1.HostedControlPlaneList{}, r.ReconcileObject)
 }
 
-// runPasses runs n reconciles, each when it was requeued. They may fail.
-func (e *customer) runPasses(passes int) {
-	e.T.Helper()
-	for range passes {
-		e.Clock.Step(e.RequeueAfter)
-		_ = e.Try()
-		e.Must(e.CollectGarbage(e.T.Context()))
-	}
-}
-
 // state returns the lines of AWS's state about buckets.
 func (e *customer) state() string {
 	return strings.Join(append(e.AWSLines(" bucket "), e.AWSLines("s3://")...), "\n")

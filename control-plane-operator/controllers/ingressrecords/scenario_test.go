@@ -81,13 +81,13 @@ func TestRecordsLeadToTheLoadBalancer(t *testing.T) {
 			if c.change != nil {
 				e.ChangeHCP(c.change)
 			}
-			e.runPasses(2)
+			e.RunPasses(2)
 			e.ExpectCondition(hyperv1.IngressRecordsAvailable, c.status, c.reason, c.words...)
 			if public, private := e.leads(e.public), e.leads(e.private); public != c.public || private != c.private {
 				t.Errorf("the zones have\n%q and %q, want\n%q and %q", public, private, c.public, c.private)
 			}
 			e.Delete(e.Object)
-			e.runPasses(2)
+			e.RunPasses(2)
 			if left := e.leads(e.public) + e.leads(e.private); left != "" || e.Exists(testenv.HostedControlPlane()) {
 				t.Errorf("left after deletion: %q", left)
 			}
@@ -98,15 +98,15 @@ func TestRecordsLeadToTheLoadBalancer(t *testing.T) {
 // At rest the records are read once in a period, and drift is repaired then.
 func TestDrift(t *testing.T) {
 	e := newCustomerZones(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.AWS.ForgetCalls()
-	e.runPasses(1)
+	e.RunPasses(1)
 	if calls := fakeaws.Count(e.AWS.Calls()); calls["route53:ListResourceRecordSets"] != 2 || calls["route53:ChangeResourceRecordSets"] != 0 {
 		t.Errorf("calls in a period: %v", calls)
 	}
 	_, err := e.route53().ChangeResourceRecordSets(t.Context(), changes(e.public, types.ChangeActionDelete, balancer))
 	e.Must(err)
-	e.runPasses(1)
+	e.RunPasses(1)
 	if got := e.leads(e.public); got != ours {
 		t.Errorf("a deleted record is not repaired: %q", got)
 	}
@@ -119,10 +119,10 @@ func TestRecordsOfOthersStay(t *testing.T) {
 			e := newCustomerZones(t)
 			e.put(e.public, "*.apps.demo.example.com", name, kind)
 			before := e.leads(e.public)
-			e.runPasses(2)
+			e.RunPasses(2)
 			e.ExpectCondition(hyperv1.IngressRecordsAvailable, "False", hyperv1.RecordClaimedReason, e.public, "delete the record")
 			e.Delete(e.Object)
-			e.runPasses(3)
+			e.RunPasses(3)
 			if got := e.leads(e.public); got != before || e.Exists(testenv.HostedControlPlane()) {
 				t.Errorf("the record was %q and is %q", before, got)
 			}
@@ -134,13 +134,13 @@ func TestRecordsOfOthersStay(t *testing.T) {
 func TestTheProblemOfOneZoneDoesNotConcernTheOther(t *testing.T) {
 	e := newCustomerZones(t)
 	e.put(e.public, "*.apps.demo.example.com", types.RRTypeCname, "shop.example.org")
-	e.runPasses(2)
+	e.RunPasses(2)
 	e.ExpectCondition(hyperv1.IngressRecordsAvailable, "False", hyperv1.RecordClaimedReason, e.public)
 	if got := e.leads(e.private); got != ours {
 		t.Errorf("the private zone has %q", got)
 	}
 	e.Delete(e.Object)
-	e.runPasses(3)
+	e.RunPasses(3)
 	if got := e.leads(e.private); got != "" || e.Exists(testenv.HostedControlPlane()) {
 		t.Errorf("left after deletion: %q", got)
 	}
@@ -175,9 +175,9 @@ func TestRecordsFollowChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newCustomerZones(t)
-			e.runPasses(1)
+			e.RunPasses(1)
 			e.ChangeHCP(c.change)
-			e.runPasses(2)
+			e.RunPasses(2)
 			if public, private := e.leads(e.public), e.leads(e.private); public != c.public || private != c.private {
 				t.Errorf("the zones have\n%q and %q, want\n%q and %q", public, private, c.public, c.private)
 			}
@@ -186,7 +186,7 @@ func TestRecordsFollowChanges(t *testing.T) {
 				t.Errorf("former places are recorded: %+v", record)
 			}
 			e.Delete(e.Object)
-			e.runPasses(2)
+			e.RunPasses(2)
 			if left := e.leads(e.public) + e.leads(e.private); left != "" || e.Exists(testenv.HostedControlPlane()) {
 				t.Errorf("left after deletion: %q", left)
 			}

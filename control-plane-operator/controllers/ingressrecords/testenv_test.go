@@ -56,16 +56,6 @@ func (e *customerZones) start() testenv.Pass {
 	return testenv.PassOver(e.Env, &hyperv1.HostedControlPlaneList{}, r.ReconcileObject)
 }
 
-// runPasses runs n reconciles, each when it was requeued. They may fail.
-func (e *customerZones) runPasses(passes int) {
-	e.T.Helper()
-	for range passes {
-		e.Clock.Step(e.RequeueAfter)
-		_ = e.Try()
-		e.Must(e.CollectGarbage(e.T.Context()))
-	}
-}
-
 // leads returns where the names of applications lead in a zone, as "name type target", without the zone's own records.
 func (e *customerZones) leads(zone string) string {
 	e.T.Helper()

@@ -24,7 +24,7 @@ const well = "True AsExpected: All is well"
 // The group is made once, with everything in the call that makes it, and its id is published.
 func TestSecurityGroupIsCreatedOnce(t *testing.T) {
 	e := newCustomerAccount(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.ExpectConditionText(hyperv1.AWSDefaultSecurityGroupCreated, well)
 	if id := e.published(); !strings.HasPrefix(id, "sg-") {
 		t.Errorf("published %q", id)
@@ -75,14 +75,14 @@ func TestDrift(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newCustomerAccount(t)
-			e.runPasses(1)
+			e.RunPasses(1)
 			before := e.group()
 			id := e.published()
 			c.spoil(e, &id)
 			if slices.Equal(before, e.group()) {
 				t.Fatal("nothing was spoiled")
 			}
-			e.runPasses(1)
+			e.RunPasses(1)
 			e.ExpectConditionText(hyperv1.AWSDefaultSecurityGroupCreated, well)
 			after := slices.DeleteFunc(e.group(), func(line string) bool { return c.stays != "" && strings.Contains(line, c.stays) })
 			if diff := cmp.Diff(before, after); diff != "" {
@@ -93,7 +93,7 @@ func TestDrift(t *testing.T) {
 			}
 			e.Delete(e.Object)
 			e.RequeueAfter = time.Second
-			e.runPasses(2)
+			e.RunPasses(2)
 			if left := e.group(); len(left) > 0 || e.Exists(testenv.HostedControlPlane()) {
 				t.Errorf("not deleted after that: %v", left)
 			}
@@ -113,14 +113,14 @@ func open(port int32, network, description string) types.IpPermission {
 // A change of the cluster reaches the group without a read: its former state is known.
 func TestChangesOfTheClusterReachTheGroup(t *testing.T) {
 	e := newCustomerAccount(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.calls()
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.Platform.AWS.ResourceTags = []hyperv1.AWSResourceTag{{Key: "owner", Value: "me"}}
 		hcp.Spec.Networking.MachineNetwork = []hyperv1.MachineNetworkEntry{{CIDR: "10.7.0.0/16"}}
 	})
 	e.RequeueAfter = time.Second
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.ExpectConditionText(hyperv1.AWSDefaultSecurityGroupCreated, well)
 	if text := strings.Join(e.group(), "\n"); strings.Contains(text, `10.0.0.0/16 "SSH"`) || !strings.Contains(text, `10.7.0.0/16 "SSH"`) || strings.Contains(text, "team") || !strings.Contains(text, "owner") {
 		t.Errorf("not followed:\n%s", text)
@@ -136,10 +136,10 @@ func TestChangesOfTheClusterReachTheGroup(t *testing.T) {
 // The calls of a day at rest: one read every three quarters of an hour, and none where another controller lists the groups.
 func TestCallsAtRest(t *testing.T) {
 	e := newCustomerAccount(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.calls()
 	for end := e.Clock.Now().Add(24 * time.Hour); e.Clock.Now().Before(end); {
-		e.runPasses(1)
+		e.RunPasses(1)
 	}
 	if _, what := e.calls(); what["ec2:DescribeSecurityGroups"] > 40 || len(what) > 2 {
 		t.Errorf("alone: %v", what)
@@ -153,7 +153,7 @@ func TestCallsAtRest(t *testing.T) {
 		e.calls()
 		next := e.Clock.Now().Add(resync * 6 / 5)
 		for e.Clock.Now().Add(e.RequeueAfter).Before(next) {
-			e.runPasses(1)
+			e.RunPasses(1)
 		}
 		if total, what := e.calls(); total > 0 {
 			t.Fatalf("beside another controller: %v", what)
@@ -167,7 +167,7 @@ func TestCallsAtRest(t *testing.T) {
 // and the next control plane adopts them, whatever has changed in between.
 func TestTheGroupOfAnEarlierControlPlaneIsAdopted(t *testing.T) {
 	e := newCustomerAccount(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	id := e.published()
 	lost := e.HCP()
 	lost.Finalizers = nil
@@ -178,7 +178,7 @@ func TestTheGroupOfAnEarlierControlPlaneIsAdopted(t *testing.T) {
 	lost.Spec.Networking.MachineNetwork = []hyperv1.MachineNetworkEntry{{CIDR: "10.7.0.0/16"}}
 	e.Create(lost)
 	e.RequeueAfter = time.Second
-	e.runPasses(2)
+	e.RunPasses(2)
 	e.ExpectConditionText(hyperv1.AWSDefaultSecurityGroupCreated, well)
 	if e.published() != id {
 		t.Errorf("published %q, the group was %s", e.published(), id)
@@ -188,7 +188,7 @@ func TestTheGroupOfAnEarlierControlPlaneIsAdopted(t *testing.T) {
 	}
 	e.Delete(e.Object)
 	e.RequeueAfter = time.Second
-	e.runPasses(2)
+	e.RunPasses(2)
 	if left := e.group(); len(left) > 0 || e.Exists(testenv.HostedControlPlane()) {
 		t.Errorf("left: %v", left)
 	}
@@ -238,7 +238,7 @@ func TestProblemsAreReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newCustomerAccount(t)
 			c.spoil(e)
-			e.runPasses(2)
+			e.RunPasses(2)
 			got := strings.ReplaceAll(e.ConditionText(hyperv1.AWSDefaultSecurityGroupCreated), e.vpc, "VPC")
 			if !strings.HasPrefix(got, c.want) {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
@@ -248,7 +248,7 @@ func TestProblemsAreReported(t *testing.T) {
 			}
 			e.Delete(e.Object)
 			e.RequeueAfter = time.Minute
-			e.runPasses(3)
+			e.RunPasses(3)
 			if e.Exists(testenv.HostedControlPlane()) {
 				t.Error("the control plane does not go:", e.ConditionText(hyperv1.AWSDefaultSecurityGroupDeleted))
 			}
@@ -260,7 +260,7 @@ func TestProblemsAreReported(t *testing.T) {
 // other groups, and they are read less and less often.
 func TestDeletionWaitsForUsers(t *testing.T) {
 	e := newCustomerAccount(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	id := e.published()
 	db, err := e.customerEC2().CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("database"), Description: aws.String("theirs"), VpcId: &e.vpc})
 	e.Must(err)
@@ -269,19 +269,19 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 
 	e.Delete(e.Object)
 	e.RequeueAfter = time.Second
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.ExpectConditionText(hyperv1.AWSDefaultSecurityGroupDeleted, "False SecurityGroupInUse: security group "+id+" is still used by a rule of security group "+*db.GroupId+` "database"`)
 	if e.RequeueAfter != 2*time.Second {
 		t.Errorf("requeued after %s", e.RequeueAfter)
 	}
 	e.Clock.Step(time.Hour)
-	e.runPasses(1)
+	e.RunPasses(1)
 	if e.RequeueAfter != 2*time.Minute {
 		t.Errorf("requeued after %s", e.RequeueAfter)
 	}
 
 	e.try(e.customerEC2().RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{GroupId: db.GroupId, IpPermissions: []types.IpPermission{pair}}))
-	e.runPasses(1)
+	e.RunPasses(1)
 	if left := e.group(); len(left) > 0 || e.Exists(testenv.HostedControlPlane()) {
 		t.Errorf("left: %v", left)
 	}
@@ -290,19 +290,19 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 // A pause stops changes, and not the deletion.
 func TestPausedClusterIsNotChanged(t *testing.T) {
 	e := newCustomerAccount(t)
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.ChangeHCP(func(hcp *hyperv1.HostedControlPlane) {
 		hcp.Spec.PausedUntil = ptr.To(hyperv1.PausedUntil("true"))
 		hcp.Spec.Networking.MachineNetwork = nil
 	})
 	before, writes := e.group(), e.Calls.Writes()
 	e.RequeueAfter = resync * 2
-	e.runPasses(2)
+	e.RunPasses(2)
 	if diff := cmp.Diff(before, e.group()); diff != "" || e.Calls.Writes() != writes {
 		t.Errorf("changed while paused: %v\n%s", e.Calls.Log(writes), diff)
 	}
 	e.Delete(e.Object)
-	e.runPasses(1)
+	e.RunPasses(1)
 	if left := e.group(); len(left) > 0 || e.Exists(testenv.HostedControlPlane()) {
 		t.Errorf("left: %v", left)
 	}
@@ -324,11 +324,11 @@ func TestGroupsOfOthersAreNotChanged(t *testing.T) {
 			TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: list}}}))
 	}
 	before := e.AWS.Snapshot()
-	e.runPasses(1)
+	e.RunPasses(1)
 	e.ExpectConditionText(hyperv1.AWSDefaultSecurityGroupCreated, well)
 	e.Delete(e.Object)
 	e.RequeueAfter = time.Second
-	e.runPasses(2)
+	e.RunPasses(2)
 	if diff := cmp.Diff(before, e.AWS.Snapshot()); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
@@ -338,7 +338,7 @@ func TestGroupsOfOthersAreNotChanged(t *testing.T) {
 func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 	e := newCustomerAccount(t)
 	empty := e.AWS.Snapshot()
-	e.runPasses(1)
+	e.RunPasses(1)
 	var tags []types.Tag
 	for k, v := range awsx.OwnedTags(nil, string(e.HCP().UID), role, "demo-x", "second") {
 		tags = append(tags, types.Tag{Key: &k, Value: &v})
@@ -347,7 +347,7 @@ func TestDeletionListsAgainAfterTheLifetimeOfTheList(t *testing.T) {
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: tags}}}))
 	e.Delete(e.Object)
 	e.RequeueAfter = awsx.DeletionListTTL
-	e.runPasses(2)
+	e.RunPasses(2)
 	if now := e.AWS.Snapshot(); now != empty || e.Exists(testenv.HostedControlPlane()) {
 		t.Errorf("left:\n%s", now)
 	}

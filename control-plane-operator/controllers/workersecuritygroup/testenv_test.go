@@ -58,16 +58,6 @@ func (e *customerAccount) start() testenv.Pass {
 	return testenv.PassOver(e.Env, &hyperv1.HostedControlPlaneList{}, e.reconciler.ReconcileObject)
 }
 
-// runPasses runs n reconciles, each when it was requeued. They may fail.
-func (e *customerAccount) runPasses(passes int) {
-	e.T.Helper()
-	for range passes {
-		e.Clock.Step(e.RequeueAfter)
-		_ = e.Try()
-		e.Must(e.CollectGarbage(e.T.Context()))
-	}
-}
-
 // published is the id in the status.
 func (e *customerAccount) published() string {
 	return (&scope{hcp: e.HCP()}).published()

@@ -153,10 +153,8 @@ func (c Cluster) HostedCluster() *hyperv1.HostedCluster {
 	return hc
 }
 
-func (c Cluster) hasIngress() bool { return slices.Contains(c.Capabilities, hyperv1.IngressCapability) }
-
-func (c Cluster) hasImageRegistry() bool {
-	return slices.Contains(c.Capabilities, hyperv1.ImageRegistryCapability)
+func (c Cluster) has(part hyperv1.OptionalCapability) bool {
+	return slices.Contains(c.Capabilities, part)
 }
 
 func paused(until string) *hyperv1.PausedUntil {
@@ -180,10 +178,10 @@ func (c Cluster) platform() *hyperv1.AWSPlatformSpec {
 		},
 		ResourceTags: []hyperv1.AWSResourceTag{{Key: names.ClusterTag(c.Infra.InfraID), Value: names.ClusterTagValue}},
 	}
-	if c.hasIngress() {
+	if c.has(hyperv1.IngressCapability) {
 		p.RolesRef.IngressARN = hyperv1.RoleARN(roles.IngressARN)
 	}
-	if c.hasImageRegistry() {
+	if c.has(hyperv1.ImageRegistryCapability) {
 		p.RolesRef.ImageRegistryARN = hyperv1.RoleARN(roles.ImageRegistryARN)
 	}
 	if len(c.Infra.Zones) > 0 {
@@ -207,7 +205,7 @@ func (c Cluster) platform() *hyperv1.AWSPlatformSpec {
 
 func (c Cluster) dns() hyperv1.DNSSpec {
 	d := hyperv1.DNSSpec{BaseDomain: c.Infra.BaseDomain}
-	if c.hasIngress() { // only names of applications are in these zones
+	if c.has(hyperv1.IngressCapability) { // only names of applications are in these zones
 		d.PublicZoneID, d.PrivateZoneID = c.Infra.PublicZoneID, c.Infra.PrivateZoneID
 	}
 	switch prefix := c.Infra.BaseDomainPrefix; prefix {

@@ -60,12 +60,12 @@ func (c Cluster) Validate() field.ErrorList {
 		errs = append(errs, choice("enable-cluster-capabilities", part, hyperv1.IngressCapability, hyperv1.ImageRegistryCapability)...)
 	}
 	switch {
-	case c.hasIngress() && c.Infra.BaseDomain == "":
+	case c.has(hyperv1.IngressCapability) && c.Infra.BaseDomain == "":
 		errs = append(errs, field.Required(flag("base-domain"), "Ingress of --enable-cluster-capabilities needs a domain for the names of applications"))
-	case c.hasIngress() && c.IAM.Roles.IngressARN == "":
+	case c.has(hyperv1.IngressCapability) && c.IAM.Roles.IngressARN == "":
 		errs = append(errs, field.Invalid(flag("enable-cluster-capabilities"), hyperv1.IngressCapability, "--iam-json has no role for it: run `create iam aws` with --public-zone-id and --private-zone-id"))
 	}
-	if c.hasImageRegistry() && c.IAM.Roles.ImageRegistryARN == "" {
+	if c.has(hyperv1.ImageRegistryCapability) && c.IAM.Roles.ImageRegistryARN == "" {
 		errs = append(errs, field.Invalid(flag("enable-cluster-capabilities"), hyperv1.ImageRegistryCapability, "--iam-json has no role for it: run `create iam aws` again"))
 	}
 	if c.Infra.BaseDomain == "" && c.EndpointAccess != hyperv1.Private {

@@ -24,11 +24,7 @@ func (c *Cloud) serveS3(ctx context.Context, o Options) (netip.AddrPort, error) 
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	dir, err := publicca.Dir()
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	ca, err := publicca.Open(dir)
+	ca, err := publicca.OfMachine()
 	if err != nil {
 		return netip.AddrPort{}, err
 	}

@@ -34,7 +34,7 @@ func TestObjectsOfAPublicBucketAreReadFromAVPC(t *testing.T) {
 		Bucket: &c.Management.Bucket, Key: aws.String("demo-1/openid/v1/jwks"), Body: strings.NewReader("keys"),
 	}))
 	roots := x509.NewCertPool()
-	ca := must[*publicca.CA](t)(publicca.Open(must[string](t)(publicca.Dir())))
+	ca := must[*publicca.CA](t)(publicca.OfMachine())
 	roots.AppendCertsFromPEM(must[[]byte](t)(os.ReadFile(ca.File)))
 	names := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return inVPC(ctx, c, customer.VPC, "169.254.169.253:53")

@@ -96,7 +96,7 @@ const (
 	keysPort    = 30444
 	webhookPort = 30445
 	auditPort   = 30446
-	// auditPath is a path whose requests the server logs, and answers with 200.
+	// auditPath is a path of which the server logs the requests, and answers with 200.
 	auditPath     = "/clientip"
 	corpDomain    = "corp.test"
 	webhookOfVPC  = "outside"

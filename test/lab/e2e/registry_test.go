@@ -36,9 +36,9 @@ import (
 	"github.com/hosted-control-planes/hypershift/test/lab/images"
 )
 
-// TestRegistry gives a cluster the image registry of its release. A user who may edit a namespace pushes an image, and a node pulls it. Others
-// cannot push. The garbage collection deletes the layers of a deleted image, and meanwhile nobody pushes. The deletion of the cluster leaves no
-// bucket.
+// TestRegistry gives a cluster the image registry of its release. A user with permissions in a namespace pushes an image, and a node pulls it. Other
+// users cannot push. The garbage collection deletes the layers of a deleted image, and meanwhile refuses pushes. The deletion of the cluster leaves
+// no bucket.
 func TestRegistry(t *testing.T) {
 	begin(t)
 	h := newHosted(t, "registry", on.Versions[0])

@@ -175,11 +175,7 @@ func (i image) install(ctx context.Context, w *workshop) ([]file, error) {
 
 // trustStore is the file of trusted CAs, where programs of Debian and of Go look for it.
 func trustStore(context.Context, *workshop) ([]file, error) {
-	dir, err := publicca.Dir()
-	if err != nil {
-		return nil, err
-	}
-	ca, err := publicca.Open(dir)
+	ca, err := publicca.OfMachine()
 	if err != nil {
 		return nil, err
 	}

@@ -37,11 +37,7 @@ const authorities = "/etc/ssl/certs/ca-certificates.crt"
 
 // trustPublicNames adds the authority of the public names of AWS, as a machine image has the authorities of the web.
 func trustPublicNames(file string) error {
-	dir, err := publicca.Dir()
-	if err != nil {
-		return err
-	}
-	ca, err := publicca.Open(dir)
+	ca, err := publicca.OfMachine()
 	if err != nil {
 		return err
 	}

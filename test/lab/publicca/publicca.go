@@ -32,6 +32,15 @@ func Dir() (string, error) {
 	return filepath.Join(cache, "public-ca"), nil
 }
 
+// OfMachine returns the CA of this machine.
+func OfMachine() (*CA, error) {
+	dir, err := Dir()
+	if err != nil {
+		return nil, err
+	}
+	return Open(dir)
+}
+
 // Open returns the CA in a directory, and makes it if it does not exist.
 func Open(dir string) (*CA, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

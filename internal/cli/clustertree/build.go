@@ -115,7 +115,7 @@ func newNode(kind string, m *metav1.ObjectMeta, conditions []metav1.Condition) *
 	for _, c := range conditions {
 		since := c.LastTransitionTime
 		n.Conditions = append(n.Conditions, Condition{
-			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, Since: &since, Normal: isNormal(kind, c),
+			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, Since: &since, Normal: IsNormal(kind, c),
 		})
 	}
 	slices.SortStableFunc(n.Conditions, func(a, b Condition) int { return cmp.Compare(a.Type, b.Type) })

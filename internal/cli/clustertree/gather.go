@@ -146,11 +146,12 @@ func Gather(ctx context.Context, reader client.Reader, key client.ObjectKey) (*O
 			}
 		}
 	}
-	o.sort()
+	o.Sort()
 	return o, nil
 }
 
-func (o *Objects) sort() {
+// Sort orders all lists by name.
+func (o *Objects) Sort() {
 	slices.SortFunc(o.Components, func(a, b hyperv1.ControlPlaneComponent) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(o.EndpointServices, func(a, b hyperv1.AWSEndpointService) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(o.Services, func(a, b corev1.Service) int { return strings.Compare(a.Name, b.Name) })

@@ -57,7 +57,8 @@ func NormalStatus(kind, condition string) metav1.ConditionStatus {
 	return metav1.ConditionTrue
 }
 
-func isNormal(kind string, c metav1.Condition) bool {
+// IsNormal is true for a condition of a kind whose status, or whose reason, is that of an object without problems.
+func IsNormal(kind string, c metav1.Condition) bool {
 	switch {
 	case kind == "NodePool" && chosen[c.Type]:
 		return c.Status != metav1.ConditionUnknown && c.Reason != hyperv1.NodePoolValidationFailedReason

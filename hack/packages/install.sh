@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
-# Installs the system packages that `make test` (argument test) or the lab (argument lab) needs and this machine lacks.
+# Installs the system packages that `make test` (argument test), the lab (argument lab) or the tests of the console (argument browser) need and
+# this machine lacks.
 # Without root or apt-get it lists them and fails, so that nothing is built in vain.
 set -euo pipefail
 
 case ${1-} in
-test | lab) scope=$1 ;;
+test | lab | browser) scope=$1 ;;
 *)
-	echo "usage: $0 test|lab" >&2
+	echo "usage: $0 test|lab|browser" >&2
 	exit 2
 	;;
 esac
 
-# need SCOPE PACKAGES COMMAND...: the packages are missing if the command fails. The lab also needs the packages for test.
+# need SCOPE PACKAGES COMMAND...: the packages are missing if the command fails. The lab also needs the packages for test; the browser is one package.
 missing=()
 need() {
 	local for=$1 packages=$2
 	shift 2
-	if [ "$for" = lab ] && [ "$scope" = test ]; then
+	if [ "$for" = lab ] && [ "$scope" = test ] || [ "$for" = browser ] && [ "$scope" != browser ]; then
 		return
 	fi
 	# Word splitting separates the packages.
@@ -42,6 +43,8 @@ need lab mmdebstrap has mmdebstrap
 need lab "gcc libc6-dev" has gcc
 need lab "pkg-config libseccomp-dev" pkg-config --exists libseccomp
 need lab "pkg-config libblkid-dev" pkg-config --exists blkid
+# Ubuntu's package of this name needs snapd.
+need browser chromium has chromium
 
 if [ ${#missing[@]} -eq 0 ]; then
 	exit 0

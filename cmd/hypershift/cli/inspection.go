@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/hosted-control-planes/hypershift/cmd/hypershift/console"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/consolelogs"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/describe"
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/doctor"
@@ -20,6 +21,7 @@ func addInspection(root *cobra.Command, env operation.Environment) {
 		install.New(env),
 		doctor.New(env),
 		list(env),
+		console.New(env),
 		group("describe", "Show the state of something", describe.NewCluster(env)),
 		group("dump", "Collect data for support", dump.NewCluster(env)),
 		group("console-logs", "Save the consoles of machines", consolelogs.NewAWS(env)),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/hosted-control-planes/hypershift/cmd/hypershift/management"
@@ -55,32 +56,14 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	if err != nil {
 		return err
 	}
-	server, err := discovery.NewDiscoveryClientForConfig(config)
+	checks := Checks{Client: c, Config: config, OperatorNamespace: o.operatorNamespace, Session: &o.Session, Account: o.aws}
+	var key client.ObjectKey
+	if o.Name != "" {
+		key = o.Key()
+	}
+	results, err := checks.Run(ctx, env, key)
 	if err != nil {
-		return fmt.Errorf("connecting to the management cluster: %w", err)
-	}
-	facts := &prerequisites.Facts{Now: env.Clock.Now(), ClientVersion: version.Get().Version, Namespace: o.operatorNamespace}
-	var existing *prerequisites.Existing
-	if o.Name != "" {
-		if existing, err = find(ctx, c, o.Key()); err != nil {
-			return err
-		}
-	}
-	web := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	prerequisites.Gather(ctx, c, server, web, facts)
-	if existing != nil || o.aws {
-		o.gatherAWS(ctx, env, existing, facts)
-	}
-	if err := ctx.Err(); err != nil {
 		return err
-	}
-	results := prerequisites.Run(facts)
-	if o.Name != "" {
-		objects, err := clustertree.Gather(ctx, c, o.Key())
-		if err != nil {
-			return err
-		}
-		results = append(results, conditions(clustertree.Build(objects))...)
 	}
 	if o.output == "json" {
 		err = operation.WriteJSON(env.Out, results)
@@ -142,14 +125,57 @@ func find(ctx context.Context, c client.Client, key client.ObjectKey) (*prerequi
 	return &prerequisites.Existing{HostedCluster: hc, NodePools: pools}, nil
 }
 
-// gatherAWS reads the facts of the account of the credentials.
-func (o *options) gatherAWS(ctx context.Context, env operation.Environment, existing *prerequisites.Existing, facts *prerequisites.Facts) {
-	if existing != nil {
-		o.Region = cmp.Or(o.Region, existing.Spec.Platform.AWS.Region)
-	}
-	cfg, err := o.Session.Config(ctx, env)
+// Checks are the checks of an installation.
+type Checks struct {
+	// Client and Config reach the management cluster.
+	Client            client.Client
+	Config            *rest.Config
+	OperatorNamespace string
+	// Session reaches AWS; nil: nothing in AWS is checked. Account: the account is checked without a HostedCluster, too.
+	Session *operation.Session
+	Account bool
+}
+
+// Run checks the installation and, if key has a name, that HostedCluster. It returns an error if the HostedCluster does not exist.
+func (k Checks) Run(ctx context.Context, env operation.Environment, key client.ObjectKey) ([]prerequisites.Result, error) {
+	server, err := discovery.NewDiscoveryClientForConfig(k.Config)
 	if err != nil {
-		facts.AWS = &prerequisites.AWS{Account: "AWS", Region: o.Region, Errors: map[string]error{"addresses": err}}
+		return nil, fmt.Errorf("connecting to the management cluster: %w", err)
+	}
+	facts := &prerequisites.Facts{Now: env.Clock.Now(), ClientVersion: version.Get().Version, Namespace: k.OperatorNamespace}
+	var existing *prerequisites.Existing
+	if key.Name != "" {
+		if existing, err = find(ctx, k.Client, key); err != nil {
+			return nil, err
+		}
+	}
+	web := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	prerequisites.Gather(ctx, k.Client, server, web, facts)
+	if k.Session != nil && (existing != nil || k.Account) {
+		gatherAWS(ctx, env, *k.Session, existing, facts)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	results := prerequisites.Run(facts)
+	if key.Name != "" {
+		objects, err := clustertree.Gather(ctx, k.Client, key)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, conditions(clustertree.Build(objects))...)
+	}
+	return results, nil
+}
+
+// gatherAWS reads the facts of the account of the credentials.
+func gatherAWS(ctx context.Context, env operation.Environment, session operation.Session, existing *prerequisites.Existing, facts *prerequisites.Facts) {
+	if existing != nil {
+		session.Region = cmp.Or(session.Region, existing.Spec.Platform.AWS.Region)
+	}
+	cfg, err := session.Config(ctx, env)
+	if err != nil {
+		facts.AWS = &prerequisites.AWS{Account: "AWS", Region: session.Region, Errors: map[string]error{"addresses": err}}
 		return
 	}
 	prerequisites.GatherAWS(ctx, cfg, existing, facts)

@@ -25,7 +25,7 @@ func (f *Flags) Names(list client.ObjectList, namespace *string) cobra.Completio
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		in := client.InNamespace(cmp.Or(*namespace, f.namespace(), defaultNamespace))
+		in := client.InNamespace(cmp.Or(*namespace, f.ContextNamespace(), defaultNamespace))
 		return f.listed(c.Context(), list, client.Object.GetName, prefix, in)
 	}
 }

@@ -45,11 +45,11 @@ const NamespaceDefault = " (default: that of the context, else " + defaultNamesp
 // DefaultNamespace gives a flag for the namespace its default and its completion.
 func (f *Flags) DefaultNamespace(c *cobra.Command, flag string, namespace *string) {
 	_ = c.RegisterFlagCompletionFunc(flag, f.namespaces) // as above
-	c.PreRun = func(*cobra.Command, []string) { *namespace = cmp.Or(*namespace, f.namespace(), defaultNamespace) }
+	c.PreRun = func(*cobra.Command, []string) { *namespace = cmp.Or(*namespace, f.ContextNamespace(), defaultNamespace) }
 }
 
-// namespace returns the namespace of the context, or "" without one. Some commands need no kubeconfig.
-func (f *Flags) namespace() string {
+// ContextNamespace returns the namespace of the context, or "" without one. Some commands need no kubeconfig.
+func (f *Flags) ContextNamespace() string {
 	_, loader := f.loader()
 	raw, err := loader.RawConfig()
 	if err != nil {
@@ -59,6 +59,16 @@ func (f *Flags) namespace() string {
 		return current.Namespace
 	}
 	return ""
+}
+
+// Title names the management cluster for people: the context, or the address of config.
+func (f *Flags) Title(config *rest.Config) string {
+	_, loader := f.loader()
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return config.Host
+	}
+	return cmp.Or(f.Context, raw.CurrentContext, config.Host)
 }
 
 func (f *Flags) loader() (*clientcmd.ClientConfigLoadingRules, clientcmd.ClientConfig) {

@@ -1,0 +1,241 @@
+package web
+
+import (
+	"compress/gzip"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	g "maragu.dev/gomponents"
+
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/leftovers"
+	"github.com/hosted-control-planes/hypershift/internal/cli/console/cost"
+	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Account is what the leftovers page knows about an AWS account.
+type Account struct {
+	ID, Region string
+	// Clusters are the numbers of tagged resources by infra ID.
+	Clusters map[string]int
+	// Resources are the resources of one infra ID.
+	Resources []leftovers.Resource
+}
+
+// Options are the sources of the pages.
+type Options struct {
+	Clock clock.WithTicker
+	// Title names the management cluster, such as the context of the kubeconfig.
+	Title string
+	// Doctor runs the checks of an installation, or of a cluster if its name is not empty.
+	Doctor func(ctx context.Context, cluster types.NamespacedName) ([]prerequisites.Result, error)
+	// Leftovers finds resources in AWS: of all clusters, or of one infra ID. nil: there are no AWS credentials.
+	Leftovers func(ctx context.Context, infraID string) (Account, error)
+	// Change makes a change with the user's rights. nil: changes are not permitted.
+	Change func(ctx context.Context, cluster types.NamespacedName, change Change) error
+}
+
+// Change is a change of a HostedCluster.
+type Change struct {
+	// Pause and Resume set and remove spec.pausedUntil. Release is a new spec.release.image.
+	Pause, Resume bool
+	Release       string
+}
+
+// Server serves the pages.
+type Server struct {
+	Options
+	prices *cost.Estimator
+	// model returns the state that the user of a request may see.
+	model  func(*http.Request) (*Model, error)
+	checks memo
+	finds  memo
+	// streams limits the connections of /live.
+	streams chan struct{}
+}
+
+// maxStreams is how many pages can be live at once. Each costs a goroutine and the last version of the page.
+const maxStreams = 64
+
+// NewServer returns a Server whose requests see the state that model returns.
+func NewServer(o Options, model func(*http.Request) (*Model, error)) (*Server, error) {
+	prices, err := cost.New()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Options: o, prices: prices, model: model, streams: make(chan struct{}, maxStreams)}, nil
+}
+
+// handler returns the pages. They are protected by their caller.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /assets/{file}", serveAsset)
+	mux.HandleFunc("GET /live", s.live)
+	for pattern := range s.pages() {
+		mux.HandleFunc("GET "+pattern, s.page)
+	}
+	if s.Change != nil {
+		mux.HandleFunc("POST /clusters/{namespace}/{name}/change", s.change)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "there is no such page: the list of clusters is /", http.StatusNotFound)
+	})
+	return withOrigin(mux)
+}
+
+// Serve serves the pages on a listener of this machine until ctx ends. opened gets the address with its token.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, opened func(address string)) error {
+	token := newToken()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return fmt.Errorf("the address of the console: %w", err)
+	}
+	// Cookies are not separated by ports.
+	handler := withHeaders(withHosts(loopbackHosts(listener.Addr()), withToken(token, "hypershift-console-"+port, s.handler())))
+	opened(fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token))
+	return serve(ctx, listener, handler)
+}
+
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-ctx.Done()
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		defer cancel()
+		if server.Shutdown(stop) != nil {
+			_ = server.Close() // ends the connections that are left
+		}
+	}()
+	err := server.Serve(listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		<-ended
+		return nil
+	}
+	return fmt.Errorf("serving the console: %w", err)
+}
+
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	file, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	switch {
+	case strings.HasSuffix(name, ".css"):
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	case strings.HasSuffix(name, ".js"):
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	case strings.HasSuffix(name, ".svg"):
+		w.Header().Set("Content-Type", "image/svg+xml")
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	_, _ = w.Write(file) //nolint:gosec // a file of this program; the browser may have gone
+}
+
+// page serves a page.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	m, err := s.model(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	content := s.render(r.Context(), m, r)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	out := io.Writer(w)
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		zipped := gzip.NewWriter(w)
+		defer func() { _ = zipped.Close() }() // the browser may have gone
+		out = zipped
+	}
+	w.WriteHeader(content.status)
+	_ = s.layout(m, r, content).Render(out) // the browser may have gone
+}
+
+// content is the part of a page that changes.
+type content struct {
+	status int
+	title  string
+	// crumbs are the pages above this one.
+	crumbs []link
+	main   g.Node
+}
+
+type link struct{ text, href string }
+
+type pageFunc func(ctx context.Context, m *Model, r *http.Request) content
+
+func (s *Server) pages() map[string]pageFunc {
+	return map[string]pageFunc{
+		"/{$}":                                  s.fleetPage,
+		"/clusters/{namespace}/{name}":          s.clusterPage,
+		"/clusters/{namespace}/{name}/timeline": s.timelinePage,
+		"/clusters/{namespace}/{name}/cost":     s.costPage,
+		"/clusters/{namespace}/{name}/doctor":   s.doctorPage,
+		"/doctor":                               s.doctorPage,
+		"/leftovers":                            s.leftoversPage,
+		"/leftovers/{infraID}":                  s.leftoversPage,
+	}
+}
+
+// render makes the content of the page of a request, whose pattern is known.
+func (s *Server) render(ctx context.Context, m *Model, r *http.Request) content {
+	c := s.pages()[strings.TrimPrefix(r.Pattern, "GET ")](ctx, m, r)
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	return c
+}
+
+// memo keeps results of slow functions for a while, so that a page that is loaded again does not repeat them.
+type memo struct {
+	mu      sync.Mutex
+	results map[string]*result
+}
+
+type result struct {
+	once  sync.Once
+	at    time.Time
+	value any
+	err   error
+}
+
+const (
+	memoAge = 30 * time.Second
+	memoMax = 200
+)
+
+// do returns the result for key, which is at most memoAge old, and when it began. Concurrent calls wait for the same result.
+func (m *memo) do(c clock.Clock, key string, f func() (any, error)) (any, time.Time, error) {
+	m.mu.Lock()
+	if m.results == nil || len(m.results) > memoMax {
+		m.results = map[string]*result{}
+	}
+	r := m.results[key]
+	if r == nil || c.Since(r.at) > memoAge {
+		r = &result{at: c.Now()}
+		m.results[key] = r
+	}
+	m.mu.Unlock()
+	r.once.Do(func() { r.value, r.err = f() })
+	return r.value, r.at, r.err
+}

@@ -31,6 +31,17 @@ type Validity struct {
 // everything lists all certificates and kubeconfigs that a control plane can have. Those that it does not have do not exist.
 var everything = Facts{API: target.Host{Name: "api", Port: 1}, MetricsServer: true, Ingress: true, ImageRegistry: true, PodIdentityWebhook: true, EBSCSIController: true, CloudController: true, Scheduler: true}
 
+// FirstExpiry is when the first certificate of hcp expires; zero: there is none.
+func (c *Certificates) FirstExpiry(ctx context.Context, hcp *hyperv1.HostedControlPlane) (first time.Time, _ error) {
+	certs, err := c.Validities(ctx, hcp)
+	for _, cert := range certs {
+		if first.IsZero() || cert.Expires.Before(first) {
+			first = cert.Expires
+		}
+	}
+	return first, err
+}
+
 // Validities returns the certificates of hcp that exist, in the order of their Secrets. It reads the cache, so that it also works while the reconcile is
 // paused or fails, when certificates are not renewed. A certificate that cannot be parsed is left out: Ensure replaces it.
 func (c *Certificates) Validities(ctx context.Context, hcp *hyperv1.HostedControlPlane) ([]Validity, error) {

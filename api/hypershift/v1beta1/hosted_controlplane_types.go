@@ -229,6 +229,10 @@ type HostedControlPlaneStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	EtcdRestore string `json:"etcdRestore,omitempty"`
+	// CertificatesExpire is when the first certificate of the control plane expires, of those that the operator issues and of those that users
+	// bring. The operator issues its certificates again long before. It is absent until the first release is rolled out.
+	// +optional
+	CertificatesExpire *metav1.Time `json:"certificatesExpire,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`

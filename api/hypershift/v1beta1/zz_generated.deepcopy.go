@@ -2374,6 +2374,10 @@ func (in *HostedControlPlaneStatus) DeepCopyInto(out *HostedControlPlaneStatus) 
 		*out = new(IngressRecordsRecord)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.CertificatesExpire != nil {
+		in, out := &in.CertificatesExpire, &out.CertificatesExpire
+		*out = (*in).DeepCopy()
+	}
 	if in.NodeCount != nil {
 		in, out := &in.NodeCount, &out.NodeCount
 		*out = new(int32)

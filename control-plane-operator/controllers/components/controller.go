@@ -43,6 +43,8 @@ type Options struct {
 // the cache does not have yet.
 type Certificates interface {
 	Ensure(context.Context, *hyperv1.HostedControlPlane, certificates.Facts) (after time.Duration, changed bool, err error)
+	// FirstExpiry is when the first certificate expires; zero: there is none.
+	FirstExpiry(context.Context, *hyperv1.HostedControlPlane) (time.Time, error)
 }
 
 // Reconciler runs the components of a control plane.
@@ -138,6 +140,8 @@ type scope struct {
 	configMaps map[string]*corev1.ConfigMap
 	// states say how each component is; nil if that is not known. ensureComponents
 	states []component.State
+	// certificatesExpire is when the first certificate expires. ensureCertificates
+	certificatesExpire time.Time
 }
 
 func (r *Reconciler) addFinalizer(ctx context.Context, s *scope) error {

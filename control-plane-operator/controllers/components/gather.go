@@ -99,7 +99,8 @@ func (r *Reconciler) ensureCertificates(ctx context.Context, s *scope) error {
 	if changed {
 		return reconcile.Wait(0, hyperv1.WaitingForReason, "waiting for certificates")
 	}
-	return nil
+	s.certificatesExpire, err = r.Certificates.FirstExpiry(ctx, s.hcp)
+	return err
 }
 
 // isRolledOut returns whether all pods run with the current certificates, the hosted cluster has its copies, and its nodes

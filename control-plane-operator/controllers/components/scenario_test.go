@@ -48,6 +48,9 @@ func TestControlPlaneStarts(t *testing.T) {
 	}
 	e.ExpectCondition(hyperv1.ValidReleaseInfo, isTrue, hyperv1.AsExpectedReason, "")
 	e.ExpectCondition(hyperv1.HostedControlPlaneDegraded, isFalse, hyperv1.AsExpectedReason, "")
+	if at := e.HCP().Status.CertificatesExpire; at == nil || !at.Time.Equal(certificatesExpire) {
+		t.Errorf("the first certificate expires at %v", at)
+	}
 	if v := e.HCP().Status.VersionStatus; len(v.History) != 1 || v.History[0].Image != older || v.History[0].CompletionTime == nil || v.Desired.Version != "1.35.4" {
 		t.Errorf("%+v", v)
 	}

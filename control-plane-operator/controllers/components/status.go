@@ -26,6 +26,7 @@ type statusPart struct {
 	ControlPlaneVersion *hyperv1.ControlPlaneVersionStatus `json:"controlPlaneVersion,omitempty"`
 	KubeletVerification hyperv1.KubeletVerification        `json:"kubeletVerification,omitempty"`
 	EtcdRestore         string                             `json:"etcdRestore,omitempty"`
+	CertificatesExpire  *metav1.Time                       `json:"certificatesExpire,omitempty"`
 	// Deprecated fields, for clients that use them.
 	ReleaseImage                   string       `json:"releaseImage,omitempty"`
 	LastReleaseImageTransitionTime *metav1.Time `json:"lastReleaseImageTransitionTime,omitempty"`
@@ -38,7 +39,10 @@ type versions struct {
 }
 
 func fields(hcp *hyperv1.HostedControlPlane) any {
-	part := statusPart{ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification, EtcdRestore: hcp.Status.EtcdRestore}
+	part := statusPart{
+		ControlPlaneVersion: hcp.Status.ControlPlaneVersion, KubeletVerification: hcp.Status.KubeletVerification, EtcdRestore: hcp.Status.EtcdRestore,
+		CertificatesExpire: hcp.Status.CertificatesExpire,
+	}
 	if v := hcp.Status.VersionStatus; v != nil {
 		part.VersionStatus = &versions{Desired: v.Desired, History: v.History, ObservedGeneration: v.ObservedGeneration}
 		part.ReleaseImage = v.Desired.Image
@@ -122,4 +126,9 @@ func recordVersion(s *scope, now time.Time) {
 	c.History = versionhistory.AdvanceControlPlane(c.History, c.Desired, done, at)
 	c.ObservedGeneration = s.hcp.Generation
 	s.hcp.Status.ControlPlaneVersion = c
+
+	// Certificates are made one after the other. With the history, the time needs no write of its own.
+	if done && !s.certificatesExpire.IsZero() {
+		s.hcp.Status.CertificatesExpire = &metav1.Time{Time: s.certificatesExpire}
+	}
 }

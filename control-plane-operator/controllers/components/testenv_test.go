@@ -98,6 +98,13 @@ func (e *fakeKubelet) start() testenv.Pass {
 // issuer creates fake certificates that contain only their purpose.
 type issuer struct{ *apply.Applier }
 
+// certificatesExpire is when the first of the fake certificates expires.
+var certificatesExpire = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func (i *issuer) FirstExpiry(context.Context, *hyperv1.HostedControlPlane) (time.Time, error) {
+	return certificatesExpire, nil
+}
+
 func (i *issuer) Ensure(ctx context.Context, hcp *hyperv1.HostedControlPlane, facts certificates.Facts) (time.Duration, bool, error) {
 	objs := []client.Object{&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: hcp.Namespace, Name: names.KubeletServingCA}, Data: map[string]string{pki.TrustKey: "those who sign for kubelets"},

@@ -26,6 +26,7 @@ var scenarios = []selection.Scenario{
 	{Name: "TestBackups", Minutes: 8},
 	{Name: "TestBreakGlass", Minutes: 3},
 	{Name: "TestCommandLine", Minutes: 20},
+	{Name: "TestConsole", Minutes: 6, Alone: true},
 	{Name: "TestCustomerNetwork", Minutes: 4},
 	{Name: "TestDeletionWithMachines", Minutes: 2},
 	{Name: "TestDiagnosis", Minutes: 6},

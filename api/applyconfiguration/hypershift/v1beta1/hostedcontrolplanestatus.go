@@ -89,6 +89,9 @@ type HostedControlPlaneStatusApplyConfiguration struct {
 	IngressRecords *IngressRecordsRecordApplyConfiguration `json:"ingressRecords,omitempty"`
 	// EtcdRestore is the UID of the EtcdRestore whose backup etcd begins with, or has begun with.
 	EtcdRestore *string `json:"etcdRestore,omitempty"`
+	// CertificatesExpire is when the first certificate of the control plane expires, of those that the operator issues and of those that users
+	// bring. The operator issues its certificates again long before. It is absent until the first release is rolled out.
+	CertificatesExpire *metav1.Time `json:"certificatesExpire,omitempty"`
 	// NodeCount is the number of nodes of the hosted cluster.
 	NodeCount *int32 `json:"nodeCount,omitempty"`
 	// MachinesWithoutNode describes machines whose instances have run for minutes and are not nodes yet. It has at most
@@ -335,6 +338,14 @@ func (b *HostedControlPlaneStatusApplyConfiguration) WithIngressRecords(value *I
 // If called multiple times, the EtcdRestore field is set to the value of the last call.
 func (b *HostedControlPlaneStatusApplyConfiguration) WithEtcdRestore(value string) *HostedControlPlaneStatusApplyConfiguration {
 	b.EtcdRestore = &value
+	return b
+}
+
+// WithCertificatesExpire sets the CertificatesExpire field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CertificatesExpire field is set to the value of the last call.
+func (b *HostedControlPlaneStatusApplyConfiguration) WithCertificatesExpire(value metav1.Time) *HostedControlPlaneStatusApplyConfiguration {
+	b.CertificatesExpire = &value
 	return b
 }
 

@@ -54,6 +54,8 @@ type Row struct {
 	// DollarsPerDay is an estimate. It is a minimum if AtLeast is true.
 	DollarsPerDay float64
 	AtLeast       bool
+	// CertificatesExpire is when the first certificate of the control plane expires; zero: not known.
+	CertificatesExpire time.Time
 	// LastBackup is the completion of the newest backup, zero without one; BackupFailed is true if the last backup failed.
 	LastBackup   time.Time
 	BackupFailed bool
@@ -92,6 +94,9 @@ func RowOf(o *clustertree.Objects) Row {
 		if o.EndpointServices[i].Status.EndpointID != "" {
 			r.Endpoints++
 		}
+	}
+	if hcp := o.HostedControlPlane; hcp != nil && hcp.Status.CertificatesExpire != nil {
+		r.CertificatesExpire = hcp.Status.CertificatesExpire.Time
 	}
 	path := clusterpath.Of(o)
 	if cut := path.Cut(); cut != "" {
@@ -165,7 +170,7 @@ type Query struct {
 	Text string
 	// State selects rows of this state; "" selects all.
 	State State
-	// Sort is a column: name (the default), state, since, nodes, cost, backup or version.
+	// Sort is a column: name (the default), state, since, nodes, cost, expiry, backup or version.
 	Sort string
 }
 
@@ -193,6 +198,8 @@ func (q Query) Select(rows []Row) []Row {
 			order = cmp.Compare(b.Nodes, a.Nodes)
 		case "cost":
 			order = cmp.Compare(b.DollarsPerDay, a.DollarsPerDay)
+		case "expiry":
+			order = a.CertificatesExpire.Compare(b.CertificatesExpire)
 		case "backup":
 			order = a.LastBackup.Compare(b.LastBackup)
 		case "version":

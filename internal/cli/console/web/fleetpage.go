@@ -17,7 +17,7 @@ import (
 // columns are the columns of the list, with the order that their header selects.
 var columns = []struct{ title, sort string }{
 	{"Cluster", "name"}, {"State", "state"}, {"Since", "since"}, {"Version", "version"}, {"Access", ""}, {"Waits for", ""},
-	{"Nodes", "nodes"}, {"Load balancers", ""}, {"Endpoints", ""}, {"$ per day", "cost"}, {"Backup", "backup"},
+	{"Nodes", "nodes"}, {"Load balancers", ""}, {"Endpoints", ""}, {"$ per day", "cost"}, {"Certificates expire", "expiry"}, {"Backup", "backup"},
 }
 
 func queryOf(r *http.Request) fleet.Query {
@@ -141,6 +141,7 @@ func rowNode(r fleet.Row) g.Node {
 		h.Td(h.Class("number"), g.Text(fmt.Sprint(r.LoadBalancers))),
 		h.Td(h.Class("number"), g.Text(fmt.Sprint(r.Endpoints))),
 		h.Td(h.Class("number"), g.Text(dollars(r.DollarsPerDay, r.AtLeast))),
+		h.Td(instant(r.CertificatesExpire)),
 		h.Td(backup),
 	)
 }

@@ -1,0 +1,276 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/test/lab/browser"
+)
+
+// appears is how long a page may take to show what a condition reports.
+const appears = 5 * time.Second
+
+// picturesVariable is the environment variable with the directory of the documentation's pictures, which the scenario writes.
+const picturesVariable = "HYPERSHIFT_SCREENSHOTS"
+
+// TestConsole opens `hypershift console` in a browser, creates a private cluster, and follows it there: the parts of the path become OK in order,
+// and each loss appears where it is. A tenant's console has the tenant's namespace only.
+func TestConsole(t *testing.T) {
+	begin(t)
+	page := browser.Open(t)
+	program := buildCommandLine(t)
+	h := newHosted(t, "console", on.Versions[0])
+	h.hc.Spec.Platform.AWS.EndpointAccess = hyperv1.Private
+	admin := startConsole(t, program, append(on.AWS.Env(h.customer.Account), "KUBECONFIG="+on.Kubeconfig), "--aws", "--region", "us-east-1")
+	c := &consoleScenario{hosted: h, page: page, path: "/clusters/" + h.hc.Namespace + "/" + h.hc.Name, console: admin}
+
+	page.Show(browser.Appearance{Width: 1500, Height: 900})
+	page.Go(admin.url(c.path))
+	page.Has(`document.body.textContent.includes("There is no HostedCluster")`, appears)
+	browser.Eval[bool](page, observer)
+	h.create()
+	pool := h.poolPerZone(1)[0]
+	h.available()
+	h.eventually("the node is ready", func(ctx context.Context) error { return h.poolReady(ctx, pool, 1) })
+	h.waitForCondition(hyperv1.HostedClusterReady, "True")
+	page.Has(c.segment("nodepool-"+pool.Name)+` === "ok" && document.querySelector("#state").dataset.state === "ready" && !document.querySelector(".cut")`, appears)
+	c.inOrder("load-balancer", "endpoint-service", "endpoint", "node-connection")
+	c.inOrder("kube-apiserver", "node-connection", "nodepool-"+pool.Name)
+	c.picture("console-path")
+
+	t.Run("a router that cannot run", c.routerLost)
+	t.Run("a connection that is rejected", c.connectionRejected)
+	t.Run("a node that is stopped", func(t *testing.T) { c.nodeLost(t, pool) })
+	t.Run("pages", c.otherPages)
+	t.Run("a tenant", func(t *testing.T) { c.tenant(t, program) })
+}
+
+// observer records in the page when each segment becomes OK first.
+const observer = `(() => {
+	window.ok = {};
+	const look = () => { for (const s of document.querySelectorAll("#drawing .segment")) if (s.dataset.state === "ok" && !(s.id in ok)) ok[s.id] = performance.now(); };
+	new MutationObserver(look).observe(document.body, {subtree: true, childList: true, attributes: true});
+	return true;
+})()`
+
+// runningConsole is a console that runs as a process.
+type runningConsole struct{ address string }
+
+// url is the address of a page, with the token.
+func (c runningConsole) url(path string) string {
+	base, token, _ := strings.Cut(c.address, "/?token=")
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
+	return base + path + separator + "token=" + token
+}
+
+// startConsole runs the program until the end of the test.
+func startConsole(t *testing.T, program string, env []string, args ...string) runningConsole {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	cmd := exec.CommandContext(ctx, program, append([]string{"console", "--port", "0", "--no-browser"}, args...)...)
+	cmd.Env = append(env, "HOME="+t.TempDir(), "PATH="+os.Getenv("PATH"))
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was interrupted
+	})
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		_ = cmd.Wait()
+		t.Fatalf("the console ended: %s", problems.String())
+	}
+	return runningConsole{lines.Text()}
+}
+
+type consoleScenario struct {
+	*hosted
+	page    *browser.Page
+	path    string
+	console runningConsole
+}
+
+func (c *consoleScenario) segment(id string) string {
+	return fmt.Sprintf(`document.querySelector("#segment-%s")?.dataset.state`, id)
+}
+
+// inOrder checks that segments became OK one after the other.
+func (c *consoleScenario) inOrder(ids ...string) {
+	c.t.Helper()
+	times := browser.Eval[map[string]float64](c.page, "window.ok")
+	for i, id := range ids {
+		at, exists := times["segment-"+id]
+		if !exists {
+			c.t.Errorf("segment %s never was OK: %v", id, times)
+		}
+		if i > 0 && at < times["segment-"+ids[i-1]] {
+			c.t.Errorf("segment %s was OK before %s: %v", id, ids[i-1], times)
+		}
+	}
+	c.t.Logf("OK after milliseconds: %v", times)
+}
+
+// picture writes a picture for the documentation.
+func (c *consoleScenario) picture(name string) {
+	if directory := os.Getenv(picturesVariable); directory != "" {
+		c.page.Screenshot(filepath.Join(directory, name+".png"))
+	}
+}
+
+// loses breaks something, waits until condition reports it, and checks that the page shows that segment as broken in time.
+func (c *consoleScenario) loses(t *testing.T, segment string, breakIt func(context.Context) error, condition func(context.Context) (bool, error)) {
+	t.Helper()
+	c.page.Go(c.console.url(c.path))
+	c.page.Has(c.segment(segment)+` === "ok"`, appears)
+	c.must(breakIt(t.Context()))
+	c.eventually("a condition reports it", func(ctx context.Context) error {
+		reported, err := condition(ctx)
+		if err == nil && !reported {
+			err = fmt.Errorf("no condition reports it")
+		}
+		return err
+	})
+	took := c.page.Has(c.segment(segment)+` === "broken"`, appears)
+	cut := browser.Eval[string](c.page, `document.querySelector("#drawing .cut")?.id ?? ""`)
+	t.Logf("the segment is broken %s after the condition; the line is cut at %s", took, cut)
+	if cut == "" {
+		t.Error("the line is not cut")
+	}
+}
+
+// again waits until the segment is OK.
+func (c *consoleScenario) again(t *testing.T, segment string) {
+	t.Helper()
+	c.page.Has(c.segment(segment)+` === "ok"`, 5*time.Minute)
+}
+
+// routerLost leaves no machine for the router's pods.
+func (c *consoleScenario) routerLost(t *testing.T) {
+	var nodes corev1.NodeList
+	c.must(c.management.List(t.Context(), &nodes))
+	cordon := func(ctx context.Context, unschedulable bool) error {
+		for i := range nodes.Items {
+			patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, unschedulable))
+			if err := c.management.Patch(ctx, nodes.Items[i].DeepCopy(), patch); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t.Cleanup(func() { c.must(cordon(context.WithoutCancel(t.Context()), false)) })
+	component := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: "router"}}
+	c.loses(t, "router", func(ctx context.Context) error {
+		if err := cordon(ctx, true); err != nil {
+			return err
+		}
+		return c.management.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(c.namespace()), client.MatchingLabels{"app": "router"})
+	}, func(ctx context.Context) (bool, error) {
+		err := c.management.Get(ctx, key(component), component)
+		return err == nil && meta.IsStatusConditionFalse(component.Status.Conditions, hyperv1.ControlPlaneComponentAvailable), err
+	})
+	c.picture("console-cut")
+	c.must(cordon(t.Context(), false))
+	c.again(t, "router")
+}
+
+// connectionRejected rejects the connection of the endpoint. The operators replace the endpoint.
+func (c *consoleScenario) connectionRejected(t *testing.T) {
+	var reported string
+	c.loses(t, "endpoint", c.privateLink().rejection().do, func(ctx context.Context) (bool, error) {
+		hc := &hyperv1.HostedCluster{}
+		err := c.management.Get(ctx, key(c.hc), hc)
+		if condition := meta.FindStatusCondition(hc.Status.Conditions, hyperv1.AWSEndpointAvailable); condition != nil {
+			reported = condition.Reason
+		}
+		return err == nil && meta.IsStatusConditionFalse(hc.Status.Conditions, hyperv1.AWSEndpointAvailable), err
+	})
+	t.Logf("reason %s", reported)
+	c.again(t, "endpoint")
+}
+
+// nodeLost stops the instance of the node.
+func (c *consoleScenario) nodeLost(t *testing.T, pool *hyperv1.NodePool) {
+	c.eventually("the node is ready", func(ctx context.Context) error { return c.poolReady(ctx, pool, 1) })
+	c.loses(t, "nodepool-"+pool.Name, func(ctx context.Context) error {
+		list, err := c.ec2().DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for _, r := range list.Reservations {
+			for _, i := range r.Instances {
+				if i.State != nil && i.State.Name == "running" {
+					ids = append(ids, *i.InstanceId)
+				}
+			}
+		}
+		_, err = c.ec2().StopInstances(ctx, &ec2.StopInstancesInput{InstanceIds: ids})
+		return err
+	}, func(ctx context.Context) (bool, error) {
+		err := c.management.Get(ctx, key(pool), pool)
+		i := slices.IndexFunc(pool.Status.Conditions, func(c hyperv1.NodePoolCondition) bool { return c.Type == hyperv1.NodePoolReadyCondition })
+		return err == nil && i >= 0 && pool.Status.Conditions[i].Status == corev1.ConditionFalse, err
+	})
+}
+
+// otherPages opens the other pages, and looks for accessibility problems in each.
+func (c *consoleScenario) otherPages(t *testing.T) {
+	for name, page := range map[string]struct{ path, has string }{
+		"console-fleet":     {"/", `document.querySelector("#rows").textContent.includes("clusters/console")`},
+		"console-timeline":  {c.path + "/timeline?window=15m", `document.querySelectorAll("#timeline .band").length > 5 && document.querySelectorAll("#timeline .event").length > 0`},
+		"console-cost":      {c.path + "/cost", `document.querySelector(".cost").textContent.includes("Load balancer")`},
+		"console-doctor":    {"/doctor", `document.querySelectorAll(".results tbody tr").length > 3`},
+		"console-leftovers": {"/leftovers", fmt.Sprintf(`document.querySelector("main").textContent.includes(%q)`, c.hc.Spec.InfraID)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.page.Go(c.console.url(page.path))
+			c.page.Has(page.has, 20*time.Second)
+			c.picture(name)
+			for _, violation := range c.page.Accessibility() {
+				t.Error(violation)
+			}
+		})
+	}
+}
+
+// tenant opens the console with the permissions of a tenant of another namespace.
+func (c *consoleScenario) tenant(t *testing.T, program string) {
+	u := newCommandLineUser(t, program, "console-tenant")
+	u.becomeTenant("team-console")
+	console := startConsole(t, program, u.env)
+	page := browser.Open(t)
+	page.Go(console.url("/"))
+	page.Has(`document.querySelector("#rows").textContent.includes("no hosted cluster matches") && document.querySelector("footer").textContent.includes("Only namespace team-console")`, appears)
+	page.Go(console.url(c.path))
+	if text := page.Text("main"); !strings.Contains(text, "There is no HostedCluster") {
+		t.Errorf("a tenant sees another namespace: %s", text)
+	}
+}

@@ -171,6 +171,10 @@ conformance: ## run Kubernetes' conformance tests on a hosted cluster of a lab, 
 	@go run ./hack/progress -C $(LAB) -o bin/conformance "compiling the runner of the tests" ./conformance
 	@bin/conformance $(if $(VERSION),-version '$(VERSION)') $(if $(QUICK),-quick) $(if $(BEYOND),-beyond)
 
+.PHONY: conformance-next
+conformance-next: ## run the quick conformance tests with a version of Kubernetes that is not hosted yet, such as NEXT=1.38.0-beta.0, as root (about an hour)
+	@hack/next/run.sh '$(NEXT)'
+
 .PHONY: build
 build: ## build the programs as static binaries in bin/
 	CGO_ENABLED=0 go build -tags=grpcnotrace -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar ./cmd/hypershift

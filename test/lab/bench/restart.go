@@ -81,7 +81,8 @@ func restartRows(f fleetGoal, costs []cost, rests []fleetAtRest, touches []touch
 			report.Info("AWS calls each", "", values(costs, func(c cost) float64 { return float64(total(c.Calls)) / float64(f.Clusters) })...).Counted().WithDetail("%s", listed(last.Calls)),
 		}, Note: fmt.Sprintf("%d cores, shared with the API server; 60 ms per AWS call; load of the machine %s", runtime.NumCPU(), loadAverage())},
 		{What: f.String() + " at rest", Figures: []report.Figure{
-			report.Within("share of a core", 1, "%", values(rests, func(r fleetAtRest) float64 { return 100 * r.share() })...).WithDetail("%s %% without a pass, %s ms per pass, %s passes per hour", report.Number(100*rest.Idle), report.Number(1000*rest.PerPass), report.Number(rest.passesPerHour())),
+			report.Within("share of a core", 1, "%", values(rests, func(r fleetAtRest) float64 { return 100 * r.share() })...).WithDetail("%s %% without a pass, %s ms per pass, %s passes per hour", report.Number(100*rest.Idle), report.Number(1000*rest.PerPass), report.Number(rest.passesPerHour())).
+				WhatWasTried("a pass without changes makes no write. The rest is the work of one pass for each object and resync."),
 			report.Within("writes", 0, "", values(rests, func(r fleetAtRest) float64 { return float64(r.Written.N) })...).Counted().WithDetail("in %s minutes, of which %s with a resync that is %d times as fast: %s passes", report.Number((2 * restSpan).Minutes()), report.Number(restSpan.Minutes()), restFaster, report.Number(rest.Passes)),
 			report.Info("CPU of a scrape", "ms", values(rests, func(r fleetAtRest) float64 { return 1000 * r.Scrape })...).WithDetail("%s samples", report.Number(rest.Samples)),
 		}, Note: "share: scaled to the resync of production"},

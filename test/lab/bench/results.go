@@ -110,18 +110,32 @@ func benchmarksPage(root string) (string, error) {
 	return report.Page(goals(), results)
 }
 
-// writePage writes docs/benchmarks.md.
+// benchmarksPlot is docs/images/benchmarks.svg, from the committed results.
+func benchmarksPlot(root string) (string, error) {
+	results, err := report.Read(filepath.Join(root, committed))
+	if err != nil {
+		return "", err
+	}
+	return report.Plot(goals(), results)
+}
+
+// generated are the files that are made from the results, below the directory docs.
+var generated = map[string]func(root string) (string, error){"benchmarks.md": benchmarksPage, filepath.Join("images", "benchmarks.svg"): benchmarksPlot}
+
+// writePage writes docs/benchmarks.md and its plot.
 func writePage() error {
 	root, err := pinned.Root()
 	if err != nil {
 		return err
 	}
-	text, err := benchmarksPage(root)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(root, "docs", "benchmarks.md"), []byte(text), 0o644); err != nil {
-		return fmt.Errorf("writing the page: %w", err)
+	for name, content := range generated {
+		text, err := content(root)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(root, "docs", name), []byte(text), 0o644); err != nil {
+			return fmt.Errorf("writing the page: %w", err)
+		}
 	}
 	return nil
 }

@@ -151,12 +151,14 @@ func TestPageIsUpToDate(t *testing.T) {
 			}
 		}
 	}
-	want, err := benchmarksPage(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.md")); err != nil || string(got) != want {
-		t.Errorf("docs/benchmarks.md is not up to date (%v): run go -C test/lab run ./bench -page", err)
+	for name, content := range generated {
+		want, err := content(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(root, "docs", name)); err != nil || string(got) != want {
+			t.Errorf("docs/%s is not up to date (%v): run go -C test/lab run ./bench -page", name, err)
+		}
 	}
 }
 

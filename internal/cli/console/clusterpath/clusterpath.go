@@ -227,6 +227,11 @@ func (b builder) loadBalancers() Segment {
 		}
 		s.Parts = append(s.Parts, part)
 	}
+	exist := len(s.Parts) > 0 && !slices.ContainsFunc(s.Parts, func(p Part) bool { return p.State != OK })
+	if s.State == Waiting && exist {
+		// The condition also waits for the router's Routes.
+		s.State, s.Reason, s.Message, s.Since = OK, "", "the load balancers exist", time.Time{}
+	}
 	if c := meta.FindStatusCondition(b.HostedCluster.Status.Conditions, hyperv1.KubeAPIServerReachable); s.State == OK && c != nil && c.Status == metav1.ConditionFalse {
 		parts := s.Parts
 		s = b.fill(Segment{ID: s.ID, Title: s.Title, Docs: s.Docs}, "HostedCluster", c)

@@ -69,6 +69,12 @@ func TestOf(t *testing.T) {
 			},
 			strings.Replace(healthy, "kube-apiserver ok", "kube-apiserver waiting", 1), "kube-apiserver",
 		},
+		"load balancers that exist do not wait for the condition": {
+			func(c *watch.Cluster) *watch.Cluster {
+				return set(hyperv1.InfrastructureReady, metav1.ConditionFalse, "WaitingOnInfrastructureReady")(neverRolledOut(c))
+			},
+			healthy, "",
+		},
 		"a stalled cluster does not wait": {
 			func(c *watch.Cluster) *watch.Cluster {
 				c = set(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, "ImageNotPulled")(neverRolledOut(c))

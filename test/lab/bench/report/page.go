@@ -16,6 +16,7 @@ func Page(sections []Section, results *Results) (string, error) {
 	var out strings.Builder
 	out.WriteString(pageHead)
 	summarize(&out, merged)
+	out.WriteString("\n## Figures and goals\n\n![Each measured figure as a multiple of its goal, with the figures of other projects](images/benchmarks.svg)\n")
 	measurements(&out, merged, results)
 	out.WriteString("\n## Figures without a goal\n")
 	table(&out, "| measured | figures |", rowsOf(merged), func(f Figure) bool { return f.Goal == nil && f.Measured() })

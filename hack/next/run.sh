@@ -8,6 +8,8 @@ if [ $# -ne 1 ]; then
 	exit 2
 fi
 next=${1#v}
+# A new minor version may need a newer release of Go than this repository.
+export GOTOOLCHAIN=auto
 top=$(git rev-parse --show-toplevel)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

@@ -177,7 +177,7 @@ conformance-next: ## run the quick conformance tests with a version of Kubernete
 
 .PHONY: build
 build: ## build the programs as static binaries in bin/
-	CGO_ENABLED=0 go build -tags=grpcnotrace -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar ./cmd/hypershift
+	CGO_ENABLED=0 go build -tags=grpcnotrace -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./hypershift-operator ./control-plane-operator ./control-plane-operator/sidecar ./cmd/console ./cmd/hypershift
 
 .PHONY: man
 man: ## write the manual pages of the command line to bin/man

@@ -151,7 +151,7 @@ func printCost(ctx context.Context) error {
 	tests, lab, operators := repository, repository, repository
 	tests.Label, tests.Test, tests.Flags, tests.Packages = "tests", true, []string{"-trimpath", "-tags=e2e,release"}, []string{"./...", "github.com/hosted-control-planes/hypershift/api/..."}
 	lab.Label, lab.Dir, lab.Test, lab.Flags, lab.Packages = "tests of the lab", filepath.Join(root, "test", "lab"), true, tests.Flags, []string{"./..."}
-	operators.Label, operators.Flags, operators.Packages = "operators", []string{"-trimpath", "-tags=grpcnotrace"}, []string{"./hypershift-operator", "./control-plane-operator", "./control-plane-operator/sidecar"}
+	operators.Label, operators.Flags, operators.Packages = "operators", []string{"-trimpath", "-tags=grpcnotrace"}, []string{"./hypershift-operator", "./control-plane-operator", "./control-plane-operator/sidecar", "./cmd/console"}
 	all := []cost.Build{{Spec: tests}, {Spec: lab}, {Spec: operators}}
 	for _, b := range builds {
 		all = append(all, cost.Build{Spec: b})

@@ -17,7 +17,7 @@ import (
 var (
 	platforms = []string{"linux/amd64", "linux/arm64"}
 	// programs are the packages in the image. The first one is its entrypoint.
-	programs = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/sidecar"}
+	programs = []string{"hypershift-operator", "control-plane-operator", "control-plane-operator/sidecar", "cmd/console"}
 )
 
 const (

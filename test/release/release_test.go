@@ -198,7 +198,7 @@ func (b *bed) testImage(t *testing.T) {
 		}
 		dir := unpack(t, img)
 		checkCAs(t, filepath.Join(dir, "etc/ssl/certs/ca-certificates.crt"))
-		for _, program := range []string{"hypershift-operator", "control-plane-operator", "sidecar"} {
+		for _, program := range []string{"hypershift-operator", "control-plane-operator", "sidecar", "console"} {
 			link, err := os.Readlink(filepath.Join(dir, "usr/bin", program))
 			if err != nil {
 				t.Fatal(err)

@@ -45,7 +45,9 @@ const NamespaceDefault = " (default: that of the context, else " + defaultNamesp
 // DefaultNamespace gives a flag for the namespace its default and its completion.
 func (f *Flags) DefaultNamespace(c *cobra.Command, flag string, namespace *string) {
 	_ = c.RegisterFlagCompletionFunc(flag, f.namespaces) // as above
-	c.PreRun = func(*cobra.Command, []string) { *namespace = cmp.Or(*namespace, f.ContextNamespace(), defaultNamespace) }
+	c.PreRun = func(*cobra.Command, []string) {
+		*namespace = cmp.Or(*namespace, f.ContextNamespace(), defaultNamespace)
+	}
 }
 
 // ContextNamespace returns the namespace of the context, or "" without one. Some commands need no kubeconfig.

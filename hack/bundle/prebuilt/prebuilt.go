@@ -28,7 +28,7 @@ var environment = []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOEXPERIM
 var Operators = gobuild.Spec{
 	Label: "building the operators", Dir: ".", Env: []string{"CGO_ENABLED=0"},
 	Flags:    []string{"-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w"},
-	Packages: []string{"./hypershift-operator", "./control-plane-operator", "./control-plane-operator/sidecar"},
+	Packages: []string{"./hypershift-operator", "./control-plane-operator", "./control-plane-operator/sidecar", "./cmd/console"},
 }
 
 // demo is the build of the other programs that a demo needs.

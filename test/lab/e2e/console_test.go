@@ -5,7 +5,12 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/test/lab/browser"
 )
 
@@ -186,15 +192,15 @@ func (c *consoleScenario) routerLost(t *testing.T) {
 		return nil
 	}
 	t.Cleanup(func() { c.must(cordon(context.WithoutCancel(t.Context()), false)) })
-	component := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: "router"}}
+	router := &hyperv1.ControlPlaneComponent{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace(), Name: "router"}}
 	c.loses(t, "router", func(ctx context.Context) error {
 		if err := cordon(ctx, true); err != nil {
 			return err
 		}
-		return c.management.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(c.namespace()), client.MatchingLabels{"app": "router"})
+		return c.management.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(c.namespace()), client.MatchingLabels{component.ComponentLabel: "router"})
 	}, func(ctx context.Context) (bool, error) {
-		err := c.management.Get(ctx, key(component), component)
-		return err == nil && meta.IsStatusConditionFalse(component.Status.Conditions, hyperv1.ControlPlaneComponentAvailable), err
+		err := c.management.Get(ctx, key(router), router)
+		return err == nil && meta.IsStatusConditionFalse(router.Status.Conditions, hyperv1.ControlPlaneComponentAvailable), err
 	})
 	c.picture("console-cut")
 	c.must(cordon(t.Context(), false))
@@ -273,4 +279,79 @@ func (c *consoleScenario) tenant(t *testing.T, program string) {
 	if text := page.Text("main"); !strings.Contains(text, "There is no HostedCluster") {
 		t.Errorf("a tenant sees another namespace: %s", text)
 	}
+	t.Run("in the console of the installation", func(t *testing.T) { c.inCluster(t, u) })
+}
+
+// inCluster opens the console that the chart installs, with the token of a tenant, and without one.
+func (c *consoleScenario) inCluster(t *testing.T, tenant *commandLineUser) {
+	base := forwardConsole(t)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, Timeout: 40 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	page := func(method, path string, form url.Values) (int, string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		response, err := browser.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(text)
+	}
+	if status, text := page(http.MethodGet, "/", nil); status != http.StatusUnauthorized || strings.Contains(text, c.hc.Name+"<") {
+		t.Errorf("without a token: %d %s", status, text)
+	}
+	token, err := tenant.kubectl(t.Context(), "create", "token", "tenant", "--namespace", tenant.namespace, "--duration", "10m")
+	c.must(err)
+	status, text := page(http.MethodPost, "/login", url.Values{"token": {token}, "namespace": {tenant.namespace}})
+	if status != http.StatusOK || !strings.Contains(text, "Only namespace "+tenant.namespace) || strings.Contains(text, "clusters/</span>"+c.hc.Name) {
+		t.Errorf("a tenant: %d %s", status, text)
+	}
+	if status, text := page(http.MethodGet, c.path, nil); status != http.StatusNotFound {
+		t.Errorf("a tenant opens a cluster of another namespace: %d %s", status, text)
+	}
+	if status, text := page(http.MethodPost, "/login", url.Values{"token": {token}, "namespace": {c.hc.Namespace}}); status != http.StatusUnauthorized || !strings.Contains(text, "forbidden") {
+		t.Errorf("a tenant asks for another namespace: %d %s", status, text)
+	}
+}
+
+// forwardConsole returns the address of the installation's console, until the end of the test.
+func forwardConsole(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, on.Programs["kubectl"], "--kubeconfig", on.Kubeconfig, "port-forward", "--namespace", "hypershift", "service/hypershift-console", ":443")
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was killed
+	})
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		_ = cmd.Wait()
+		t.Fatalf("kubectl port-forward ended: %s", problems.String())
+	}
+	// Forwarding from 127.0.0.1:41234 -> 8443
+	address, _, found := strings.Cut(strings.TrimPrefix(lines.Text(), "Forwarding from "), " ->")
+	if !found {
+		t.Fatalf("kubectl port-forward prints %q", lines.Text())
+	}
+	return "https://" + address
 }

@@ -25,7 +25,7 @@ import (
 var on *hosting.Hosting
 
 // values make the operators look for changes in AWS often, so that scenarios need not wait for half an hour.
-const values = "periods: {resync: 1m, awsPermissionsCheck: 1m}\n"
+const values = "periods: {resync: 1m, awsPermissionsCheck: 1m}\nconsole: {enabled: true}\n"
 
 func TestMain(m *testing.M) {
 	flag.Parse()

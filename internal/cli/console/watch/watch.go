@@ -397,6 +397,9 @@ type Cluster struct {
 
 // Cluster returns a HostedCluster, or nil if it does not exist.
 func (s *Store) Cluster(ctx context.Context, key types.NamespacedName) (*Cluster, error) {
+	if s.namespace != "" && key.Namespace != s.namespace {
+		return nil, nil
+	}
 	hc := &hyperv1.HostedCluster{}
 	err := s.cache.Get(ctx, key, hc)
 	if apierrors.IsNotFound(err) {

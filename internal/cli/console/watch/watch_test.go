@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/cli/clustertree"
@@ -30,25 +28,6 @@ const patience = 20 * time.Second
 
 func namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-}
-
-// hostedCluster returns the sample of a cluster outside of AWS.
-func hostedCluster(t *testing.T, ns, name string) *hyperv1.HostedCluster {
-	t.Helper()
-	text, err := os.ReadFile("../../../../config/samples/hostedcluster-none.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	hc := &hyperv1.HostedCluster{}
-	for document := range strings.SplitSeq(string(text), "\n---") {
-		if strings.Contains(document, "kind: HostedCluster") {
-			if err := yaml.Unmarshal([]byte(document), hc); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	hc.Namespace, hc.Name, hc.Spec.Release.Image = ns, name, "registry.example.com/release:1.37.2"
-	return hc
 }
 
 // eventually waits until get returns true.
@@ -75,13 +54,13 @@ func TestStore(t *testing.T) {
 			}
 		}
 	}
-	demo := hostedCluster(t, "team-a", "demo")
+	demo := fixture.Sample(t, "hostedcluster-none.yaml", "team-a", "demo")
 	plane := "team-a-demo"
 	es := &hyperv1.AWSEndpointService{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "private-router"}}
 	es.Spec.NetworkLoadBalancerName = "nlb"
 	balancer := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "private-router"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}}}
 	internal := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: plane, Name: "etcd"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 2379}}}}
-	create(namespace("team-a"), namespace("team-b"), namespace(plane), demo, hostedCluster(t, "team-b", "other"), es, balancer, internal)
+	create(namespace("team-a"), namespace("team-b"), namespace(plane), demo, fixture.Sample(t, "hostedcluster-none.yaml", "team-b", "other"), es, balancer, internal)
 
 	key := types.NamespacedName{Namespace: "team-a", Name: "demo"}
 	start := func(t *testing.T, config *rest.Config, ns string) (*watch.Store, error) {
@@ -142,7 +121,7 @@ func TestStore(t *testing.T) {
 			c, err := store.Cluster(t.Context(), key)
 			return err == nil && c == nil && len(store.Lanes(key)) == 0
 		})
-		create(hostedCluster(t, "team-a", "demo"))
+		create(fixture.Sample(t, "hostedcluster-none.yaml", "team-a", "demo"))
 		if h := store.Health(); h.Err != nil || time.Since(h.Reached) > patience {
 			t.Errorf("health %+v", h)
 		}
@@ -174,6 +153,9 @@ func TestStore(t *testing.T) {
 		c, err := store.Detailed(t.Context(), key)
 		if err != nil || len(c.Services)+len(c.EndpointServices) != 0 {
 			t.Errorf("%+v %v", c, err)
+		}
+		if c, err := store.Detailed(t.Context(), types.NamespacedName{Namespace: "team-b", Name: "other"}); c != nil || err != nil {
+			t.Errorf("a cluster of another namespace: %+v %v", c, err)
 		}
 		h := store.Health()
 		if h.Err != nil || len(h.Unreadable) != 1 || h.Unreadable["Event"] == nil {

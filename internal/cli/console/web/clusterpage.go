@@ -10,6 +10,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/hosted-control-planes/hypershift/internal/cli/console/clusterpath"
+	"github.com/hosted-control-planes/hypershift/internal/cli/console/fleet"
 	"github.com/hosted-control-planes/hypershift/internal/cli/console/watch"
 )
 
@@ -51,11 +52,18 @@ func (s *Server) clusterHead(m *Model, c *watch.Cluster, r *http.Request) g.Node
 			mark(stateOf(row.State)), h.Strong(g.Text(" "+string(row.State))), g.Text(" · "), instant(row.Since),
 			g.If(versionText != "", g.Text(" · Kubernetes "+versionText)),
 			g.If(row.Access != "", g.Text(" · "+row.Access)),
-			g.Text(" · "+row.NodesText()+" nodes · "+dollars(row.DollarsPerDay, row.AtLeast)+" a day"),
+			g.Text(" · "+row.NodesText()+nodesWord(row)+" · "+dollars(row.DollarsPerDay, row.AtLeast)+" a day"),
 		),
 		g.If(row.Waiting != "", h.P(h.Class("waiting"), g.Text(row.Waiting))),
 		h.Nav(h.Class("tabs"), h.Aria("label", "Cluster"), tab("Path", ""), tab("Timeline", "timeline"), tab("Cost", "cost"), tab("Doctor", "doctor")),
 	)
+}
+
+func nodesWord(r fleet.Row) string {
+	if r.NodesText() == "1" {
+		return " node"
+	}
+	return " nodes"
 }
 
 func (s *Server) clusterPage(ctx context.Context, m *Model, r *http.Request) content {

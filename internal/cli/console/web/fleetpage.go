@@ -17,7 +17,7 @@ import (
 // columns are the columns of the list, with the order that their header selects.
 var columns = []struct{ title, sort string }{
 	{"Cluster", "name"}, {"State", "state"}, {"Since", "since"}, {"Version", "version"}, {"Access", ""}, {"Waits for", ""},
-	{"Nodes", "nodes"}, {"Load balancers", ""}, {"Endpoints", ""}, {"$ per day", "cost"}, {"Certificates expire", "expiry"}, {"Backup", "backup"},
+	{"Nodes", "nodes"}, {"Load balancers", ""}, {"Endpoints", ""}, {"$ per day", "cost"}, {"Certificates", "expiry"}, {"Backup", "backup"},
 }
 
 func queryOf(r *http.Request) fleet.Query {

@@ -51,6 +51,7 @@ func (s *Server) layout(m *Model, r *http.Request, c content) g.Node {
 					h.Span(h.ID("currency-text"), g.Text("as of "), instant(now.AsOf)),
 				),
 			),
+			g.If(s.Logout, h.Form(h.Class("logout"), h.Method("post"), h.Action("/logout"), h.Button(h.Type("submit"), g.Text("Log out")))),
 			h.Div(h.ID("problem"), h.Role("alert"), g.If(now.Problem == "", g.Attr("hidden")), g.Text(now.Problem)),
 			breadcrumbs(c.crumbs),
 			h.Main(h.ID("content"), h.TabIndex("-1"), c.main),

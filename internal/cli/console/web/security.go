@@ -14,6 +14,11 @@ import (
 // https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Content-Security-Policy
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// Protect adds the headers of every response, and refuses changes that a page of another site makes the browser send.
+func Protect(next http.Handler) http.Handler {
+	return withHeaders(http.NewCrossOriginProtection().Handler(next))
+}
+
 // withHeaders adds the headers of every response.
 func withHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,12 +53,6 @@ func loopbackHosts(address net.Addr) []string {
 		return nil
 	}
 	return []string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port}
-}
-
-// withOrigin refuses changes that a page of another site makes the browser send.
-func withOrigin(next http.Handler) http.Handler {
-	protection := http.NewCrossOriginProtection()
-	return protection.Handler(next)
 }
 
 // newToken returns a random token.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,8 @@ type Options struct {
 	Clock clock.WithTicker
 	// Title names the management cluster, such as the context of the kubeconfig.
 	Title string
+	// Logout adds a button that ends the session at /logout.
+	Logout bool
 	// Doctor runs the checks of an installation, or of a cluster if its name is not empty.
 	Doctor func(ctx context.Context, cluster types.NamespacedName) ([]prerequisites.Result, error)
 	// Leftovers finds resources in AWS: of all clusters, or of one infra ID. nil: there are no AWS credentials.
@@ -78,10 +81,10 @@ func NewServer(o Options, model func(*http.Request) (*Model, error)) (*Server, e
 	return &Server{Options: o, prices: prices, model: model, streams: make(chan struct{}, maxStreams)}, nil
 }
 
-// handler returns the pages. They are protected by their caller.
-func (s *Server) handler() http.Handler {
+// Handler returns the pages. The caller protects them: see Protect.
+func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /assets/{file}", serveAsset)
+	mux.Handle("GET /assets/{file}", Assets())
 	mux.HandleFunc("GET /live", s.live)
 	for pattern := range s.pages() {
 		mux.HandleFunc("GET "+pattern, s.page)
@@ -92,7 +95,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "there is no such page: the list of clusters is /", http.StatusNotFound)
 	})
-	return withOrigin(mux)
+	return mux
 }
 
 // Serve serves the pages on a listener of this machine until ctx ends. opened gets the address with its token.
@@ -103,12 +106,13 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, opened func(a
 		return fmt.Errorf("the address of the console: %w", err)
 	}
 	// Cookies are not separated by ports.
-	handler := withHeaders(withHosts(loopbackHosts(listener.Addr()), withToken(token, "hypershift-console-"+port, s.handler())))
+	handler := Protect(withHosts(loopbackHosts(listener.Addr()), withToken(token, "hypershift-console-"+port, s.Handler())))
 	opened(fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token))
-	return serve(ctx, listener, handler)
+	return Listen(ctx, listener, handler)
 }
 
-func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// Listen serves a handler until ctx ends, with limits for slow clients.
+func Listen(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
@@ -131,8 +135,11 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	return fmt.Errorf("serving the console: %w", err)
 }
 
+// Assets serves the files that pages load, below /assets/.
+func Assets() http.Handler { return http.HandlerFunc(serveAsset) }
+
 func serveAsset(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("file")
+	name := path.Base(r.URL.Path)
 	file, err := assets.ReadFile("assets/" + name)
 	if err != nil {
 		http.NotFound(w, r)

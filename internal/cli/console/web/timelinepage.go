@@ -64,7 +64,7 @@ func (s *Server) timelinePage(ctx context.Context, m *Model, r *http.Request) co
 		}
 		other, text := "?window="+cmp.Or(name, "1h")+"&lanes=all", fmt.Sprintf("all %d conditions", len(lanes))
 		if all {
-			other, text = "?window="+cmp.Or(name, "1h"), "only conditions with changes or problems"
+			other, text = "?window="+cmp.Or(name, "1h"), "only conditions with problems"
 		}
 		return g.Group{
 			h.Nav(h.Class("chips"), h.Aria("label", "Window"), windowLinks, h.A(h.Class("chip"), h.Href(other), g.Text(text))),
@@ -84,11 +84,19 @@ func (t chart) x(at time.Time) float64 {
 	return bandsWidth * min(max(share, 0), 1)
 }
 
-// interesting returns the lanes that have a transition in the window, or a status that is not normal.
+// interesting returns the lanes that have a status in the window that is not normal.
 func (t chart) interesting(lanes []timeline.Lane) []timeline.Lane {
 	return slices.DeleteFunc(slices.Clone(lanes), func(l timeline.Lane) bool {
-		last := l.Points[len(l.Points)-1]
-		return last.Normal && last.Time.Before(t.start)
+		for i, p := range l.Points {
+			ends := t.end
+			if i+1 < len(l.Points) {
+				ends = l.Points[i+1].Time
+			}
+			if !p.Normal && ends.After(t.start) {
+				return false
+			}
+		}
+		return true
 	})
 }
 

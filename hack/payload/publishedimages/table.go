@@ -83,6 +83,7 @@ var Table = slices.Concat([]Image{
 		Programs: []Program{
 			{Path: "/usr/bin/hypershift-operator"}, {Path: "/usr/bin/control-plane-operator"},
 			{Path: "/usr/bin/sidecar", WriteFlags: []string{"--token-file", "--dir", "--install"}},
+			{Path: "/usr/bin/console"},
 		},
 		Architectures: two, Index: OCIIndex,
 		Sources: []Source{{"Dockerfile", ""}, {"hack/release/image.go", ""}},

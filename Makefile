@@ -11,7 +11,7 @@ MACHINES ?= 3
 ZONES ?= 3
 # Programs of hack/binaries that `make lab-programs` builds; by default all except those that few scenarios or none need.
 PROGRAMS ?=
-RARE = *-1.36.*,conformance*/*,karpenter,traefik,image-registry,agnhost,cyclonus,kwok,ko,syft,cosign,root-cas,golangci-lint
+RARE = *-1.35.*,*-1.36.*,conformance*/*,karpenter,traefik,image-registry,agnhost,cyclonus,kwok,ko,syft,cosign,root-cas,golangci-lint
 # Patterns of go test -run and -skip that select the end-to-end scenarios.
 STORIES ?=
 SKIP ?=

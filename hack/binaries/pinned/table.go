@@ -62,6 +62,13 @@ var (
 		ldflags: kubernetesVersion,
 		gib:     3,
 	}
+	// kubeletOldest is the oldest version of nodes that a scenario joins to the newest API server.
+	kubeletOldest = &module{
+		dir:     "kubelet-1.35",
+		require: "k8s.io/kubernetes",
+		ldflags: kubernetesVersion,
+		gib:     3,
+	}
 	containerd = &module{
 		dir:     "containerd",
 		require: "github.com/containerd/containerd/v2",
@@ -267,6 +274,7 @@ var (
 		{name: "kube-scheduler-1.36.3", file: "kube-scheduler", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-scheduler", seconds: 10},
 		{name: "kube-proxy-1.36.3", file: "kube-proxy", module: kubernetesBefore, pkg: "k8s.io/kubernetes/cmd/kube-proxy", seconds: 4},
 		{name: "kubelet-1.36.3", file: "kubelet", module: kubeletBefore, pkg: "k8s.io/kubernetes/cmd/kubelet", seconds: 25},
+		{name: "kubelet-1.35.4", file: "kubelet", module: kubeletOldest, pkg: "k8s.io/kubernetes/cmd/kubelet", seconds: 165},
 		{name: "containerd", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd", seconds: 20},
 		{name: "containerd-shim-runc-v2", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", seconds: 8},
 		{name: "ctr", module: containerd, pkg: "github.com/containerd/containerd/v2/cmd/ctr", seconds: 3},

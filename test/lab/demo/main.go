@@ -136,7 +136,7 @@ The lab keeps running. Three things to try, with
   export KUBECONFIG=%[1]s
 
   bin/hypershift describe cluster %[3]s -n %[4]s            # make build
-  bin/hypershift get clusters -A
+  bin/hypershift console                                     # the same in a browser, live
   kubectl --kubeconfig %[2]s get nodes,pods -A
 
 bin/lab machine kill m2 shows the recovery, and make lab-down removes everything. docs/getting-started.md has more.

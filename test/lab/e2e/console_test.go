@@ -147,6 +147,7 @@ func (c *consoleScenario) inOrder(ids ...string) {
 // picture writes a picture for the documentation.
 func (c *consoleScenario) picture(name string) {
 	if directory := os.Getenv(picturesVariable); directory != "" {
+		c.page.Has(`document.getAnimations().length === 0`, appears)
 		c.page.Screenshot(filepath.Join(directory, name+".png"))
 	}
 }
@@ -308,13 +309,13 @@ func (c *consoleScenario) inCluster(t *testing.T, tenant *commandLineUser) {
 		}
 		return response.StatusCode, string(text)
 	}
-	if status, text := page(http.MethodGet, "/", nil); status != http.StatusUnauthorized || strings.Contains(text, c.hc.Name+"<") {
+	if status, text := page(http.MethodGet, "/", nil); status != http.StatusUnauthorized || strings.Contains(text, c.path) {
 		t.Errorf("without a token: %d %s", status, text)
 	}
 	token, err := tenant.kubectl(t.Context(), "create", "token", "tenant", "--namespace", tenant.namespace, "--duration", "10m")
 	c.must(err)
 	status, text := page(http.MethodPost, "/login", url.Values{"token": {token}, "namespace": {tenant.namespace}})
-	if status != http.StatusOK || !strings.Contains(text, "Only namespace "+tenant.namespace) || strings.Contains(text, "clusters/</span>"+c.hc.Name) {
+	if status != http.StatusOK || !strings.Contains(text, "Only namespace "+tenant.namespace) || strings.Contains(text, c.path) {
 		t.Errorf("a tenant: %d %s", status, text)
 	}
 	if status, text := page(http.MethodGet, c.path, nil); status != http.StatusNotFound {

@@ -28,6 +28,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/internal/names"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
 	"github.com/hosted-control-planes/hypershift/test/lab/cluster"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
 	"github.com/hosted-control-planes/hypershift/test/privilege"
 )
 
@@ -74,6 +75,7 @@ func TestNodePools(t *testing.T) {
 				{"a machine that was terminated is replaced", terminated},
 				{"a node that fails is replaced", failed},
 				{"a pool of an older release is upgraded", upgraded},
+				{"nodes two minor versions older than the API server join", oldestNodes},
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -321,6 +323,32 @@ func upgraded(t *testing.T, h *hosted) {
 			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionFalse,
 		}))
 	})
+}
+
+// oldestNodes joins a node whose kubelet is two minor versions older than the API server. Its logs come through the tunnel.
+func oldestNodes(t *testing.T, h *hosted) {
+	np := h.nodePool("oldest", 1)
+	np.Spec.Release.Image = release(h.t, images.OldestNodes)
+	h.must(h.management.Create(t.Context(), np))
+	h.eventually("it runs its own version", func(context.Context) error {
+		return errors.Join(h.runs("oldest", images.OldestNodes, awsemulator.ImageAMD64Older), h.healthy("oldest", 1), poolConditions(h.pool("oldest"), map[string]corev1.ConditionStatus{
+			hyperv1.NodePoolSupportedVersionSkewCondition: corev1.ConditionTrue,
+		}))
+	})
+	nodes, err := h.nodesOf("oldest")
+	h.must(err)
+	h.eventually("the API server reaches its kubelet", func(ctx context.Context) error {
+		pods, err := on.Kubectl(ctx, h.kubeconfig, "", "get", "pods", "-n", "kube-system", "-l", "k8s-app=kube-proxy", "-o", "name", "--field-selector", "spec.nodeName="+nodes[0].Name)
+		if err != nil {
+			return err
+		}
+		logs, err := on.Kubectl(ctx, h.kubeconfig, "", "logs", "-n", "kube-system", strings.TrimSpace(pods))
+		if err == nil && logs == "" {
+			err = errors.New("kube-proxy has no logs")
+		}
+		return err
+	})
+	h.must(h.management.Delete(t.Context(), np))
 }
 
 // runs returns an error unless a pool and all its instances and nodes have a version.

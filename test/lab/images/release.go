@@ -18,6 +18,8 @@ const region = "us-east-1"
 var machineImages = map[string]release.BootImage{
 	"1.37.2": {AMI: awsemulator.ImageAMD64Ubuntu, UserDataFormat: hyperv1.UserDataFormatCloudConfig, RootDevice: "/dev/sda1"},
 	"1.36.3": {AMI: awsemulator.ImageAMD64Older, UserDataFormat: hyperv1.UserDataFormatCloudConfig},
+
+	OldestNodes: {AMI: awsemulator.ImageAMD64Older, UserDataFormat: hyperv1.UserDataFormatCloudConfig},
 }
 
 // PushReleases pushes the payload of each of these versions, with the images in the set, and returns their names by digest.

@@ -15,6 +15,10 @@ import (
 // Versions are the versions of the releases in a lab, the newest first. They are the versions of the released payloads.
 var Versions = versions.Kubernetes
 
+// OldestNodes is a version of which there are only the programs of nodes, on request: a kubelet may be three minor versions older than its API
+// server.
+const OldestNodes = "1.35.4"
+
 // table lists all images. The configuration of a published image comes from the table of published images.
 func table() []image {
 	images := []image{
@@ -47,16 +51,20 @@ func table() []image {
 		{name: "cluster-api", programs: []at{{"cluster-api-manager", "/manager"}}},
 		{name: "cluster-api-provider-aws", programs: []at{{"cluster-api-provider-aws-manager", "/manager"}}},
 	}
+	nodes := func(version string) image {
+		return image{
+			name: names.NodePrograms, version: version, onRequest: version == OldestNodes, programs: nodePrograms(version),
+			beside: map[string]string{"/usr/local/bin/ecr-credential-provider": "AWS' machine images have it: docs/node-images.md"},
+		}
+	}
 	for _, version := range Versions {
 		for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 			images = append(images, image{name: name, version: version, programs: kubernetes(name, version)})
 		}
 		images = append(images, image{name: "kube-proxy", version: version, more: firewall, programs: kubernetes("kube-proxy", version), beside: firewallBeside})
-		images = append(images, image{
-			name: names.NodePrograms, version: version, programs: nodePrograms(version),
-			beside: map[string]string{"/usr/local/bin/ecr-credential-provider": "AWS' machine images have it: docs/node-images.md"},
-		})
+		images = append(images, nodes(version))
 	}
+	images = append(images, nodes(OldestNodes))
 	for n := range images {
 		if i := &images[n]; !i.apart {
 			i.like = i.name
@@ -202,6 +210,9 @@ func OfVersion(version string) []string {
 		if i.version == "" || i.version == version {
 			keys = append(keys, i.key())
 		}
+	}
+	if version == OldestNodes {
+		keys = append(keys, Key(names.NodePrograms, version))
 	}
 	return keys
 }

@@ -28,6 +28,8 @@ const (
 	maxSessions = 50
 	// idle is how long a session is kept without a request. A page that is open asks for its time every few seconds.
 	idle = 10 * time.Minute
+	// maxOpening is how many tokens are checked at once: requests without a valid token must not become load of the API server.
+	maxOpening = 8
 	// opening is how long the first request of a session may take.
 	opening = 30 * time.Second
 
@@ -50,6 +52,9 @@ type Options struct {
 type Sessions struct {
 	Options
 	ctx context.Context //nolint:containedctx // the sessions end with it
+
+	// starting limits the sessions that are being opened.
+	starting chan struct{}
 
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]*session
@@ -84,7 +89,7 @@ func (one *session) rejected() bool {
 
 // New returns Sessions, which end with ctx.
 func New(ctx context.Context, o Options) *Sessions {
-	s := &Sessions{Options: o, ctx: ctx, open: map[[sha256.Size]byte]*session{}}
+	s := &Sessions{Options: o, ctx: ctx, open: map[[sha256.Size]byte]*session{}, starting: make(chan struct{}, maxOpening)}
 	go s.expire(ctx)
 	return s
 }
@@ -181,6 +186,13 @@ func (s *Sessions) session(token, namespace string) (*session, error) {
 // start reads everything that the user may see. It returns early if the token is not valid.
 func (s *Sessions) start(one *session, token, namespace string) {
 	defer close(one.started)
+	select {
+	case s.starting <- struct{}{}:
+		defer func() { <-s.starting }()
+	default:
+		one.err = errors.New("too many users log in at once: try again")
+		return
+	}
 	config := rest.CopyConfig(s.Config)
 	config.BearerToken, config.BearerTokenFile = token, ""
 	config.UserAgent = "hypershift-console"

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +73,42 @@ func (b browser) do(t *testing.T, request *http.Request) (int, string) {
 		t.Fatal(err)
 	}
 	return response.StatusCode, string(text)
+}
+
+// TestManyWrongTokensAreNotAsMuchLoad sends requests with different tokens to a management cluster that does not respond.
+func TestManyWrongTokensAreNotAsMuchLoad(t *testing.T) {
+	var asked atomic.Int32
+	responds := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		<-responds
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer slow.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	users := sessions.New(ctx, sessions.Options{Config: &rest.Config{Host: slow.URL}, Clock: clock.RealClock{}})
+	var waiting sync.WaitGroup
+	var refused atomic.Int32
+	for i := range 100 {
+		waiting.Go(func() {
+			request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+			request.Header.Set("Authorization", fmt.Sprintf("Bearer wrong-%d", i))
+			w := httptest.NewRecorder()
+			users.ServeHTTP(w, request)
+			if w.Code == http.StatusUnauthorized && strings.Contains(w.Body.String(), "try again") {
+				refused.Add(1)
+			}
+		})
+	}
+	for started := time.Now(); refused.Load() < 92 && time.Since(started) < 20*time.Second; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if asked.Load() > 8 || refused.Load() != 92 {
+		t.Errorf("%d requests to the management cluster, %d refused", asked.Load(), refused.Load())
+	}
+	close(responds)
+	waiting.Wait()
 }
 
 func TestEachUserSeesWhatTheUserMay(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
 	"github.com/hosted-control-planes/hypershift/internal/cli/console/timeline"
 	"github.com/hosted-control-planes/hypershift/internal/cli/console/watch"
 )
@@ -68,7 +69,7 @@ func (s *Server) timelinePage(ctx context.Context, m *Model, r *http.Request) co
 		}
 		return g.Group{
 			h.Nav(h.Class("chips"), h.Aria("label", "Window"), windowLinks, h.A(h.Class("chip"), h.Href(other), g.Text(text))),
-			scroll("Timeline", t.draw(c, shown)),
+			scroll("Timeline", t.draw(c, lanes, shown)),
 			h.P(h.Class("note"), g.Text("Kubernetes keeps only the last transition of a condition. Earlier transitions are those that this console observed; before its first observation, a lane is empty.")),
 			eventsTable(c, t),
 		}
@@ -100,17 +101,23 @@ func (t chart) interesting(lanes []timeline.Lane) []timeline.Lane {
 	})
 }
 
-func (t chart) draw(c *watch.Cluster, lanes []timeline.Lane) g.Node {
-	upgrades := t.upgrades(c)
-	height := axisHeight + laneHeight*(len(lanes)+2)
+// draw has a row for versions, access modes and events, and one for each lane that is shown.
+func (t chart) draw(c *watch.Cluster, all, shown []timeline.Lane) g.Node {
+	above := []struct {
+		label string
+		node  g.Node
+	}{{"versions", t.upgrades(c)}, {"access", t.access(c, all)}, {"events", t.dots(c)}}
+	height := axisHeight + laneHeight*(len(above)+len(shown))
 	nodes := g.Group{t.axis(height)}
-	nodes = append(nodes, t.row(0, "versions", upgrades), t.row(1, "events", t.dots(c)))
-	for i, l := range lanes {
+	for i, row := range above {
+		nodes = append(nodes, t.row(i, row.label, row.node))
+	}
+	for i, l := range shown {
 		label := l.Condition
 		if l.Kind != "HostedCluster" {
 			label = l.Kind + " " + l.Object + " " + label
 		}
-		nodes = append(nodes, t.row(i+2, label, t.bands(l)))
+		nodes = append(nodes, t.row(len(above)+i, label, t.bands(l)))
 	}
 	title := fmt.Sprintf("Conditions of %s from %s to %s", c.HostedCluster.Name, t.start.UTC().Format("2006-01-02 15:04"), t.end.UTC().Format("15:04 MST"))
 	return g.El("svg", h.ID("timeline"), h.Class("timeline"), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", labelWidth+bandsWidth, height)), h.Role("img"), h.Aria("label", title), nodes)
@@ -202,6 +209,35 @@ func (t chart) upgrades(c *watch.Cluster) g.Node {
 		if u.State == configv1.CompletedUpdate {
 			nodes = append(nodes, t.band(done, runsUntil, "version", u.Version), t.label(done, runsUntil, u.Version))
 			runsUntil = u.StartedTime.Time
+		}
+	}
+	return nodes
+}
+
+// access are the changes of the access mode. Only the present mode is known by its name.
+func (t chart) access(c *watch.Cluster, lanes []timeline.Lane) g.Node {
+	nodes := g.Group{}
+	aws := c.HostedCluster.Spec.Platform.AWS
+	i := slices.IndexFunc(lanes, func(l timeline.Lane) bool {
+		return l.Kind == "HostedCluster" && l.Condition == hyperv1.EndpointAccessUpToDate
+	})
+	if aws == nil || i < 0 {
+		return nodes
+	}
+	points := lanes[i].Points
+	for i, p := range points {
+		last := i+1 == len(points)
+		to := t.end
+		if !last {
+			to = points[i+1].Time
+		}
+		switch {
+		case p.Status == metav1.ConditionFalse:
+			nodes = append(nodes, t.band(p.Time, to, "rollout", "machines change to another access mode: "+oneLine(p.Message)))
+		case last:
+			nodes = append(nodes, t.band(p.Time, to, "version", string(aws.EndpointAccess)), t.label(p.Time, to, string(aws.EndpointAccess)))
+		default:
+			nodes = append(nodes, t.band(p.Time, to, "version", "an earlier access mode"))
 		}
 	}
 	return nodes

@@ -116,7 +116,13 @@ type warning struct {
 
 // Start connects with config, starts the watches, and returns when the HostedClusters are in memory. The watches end with ctx. It returns an
 // error if HostedClusters cannot be listed.
-func Start(ctx context.Context, config *rest.Config, o Options) (*Store, error) {
+func Start(ctx context.Context, config *rest.Config, o Options) (_ *Store, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		if err != nil {
+			cancel() // the watches that have begun
+		}
+	}()
 	s := &Store{
 		recorder: timeline.NewRecorder(), clock: o.Clock, namespace: o.Namespace,
 		planes: map[string]types.NamespacedName{}, unreadable: map[string]error{},

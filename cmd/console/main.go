@@ -88,14 +88,11 @@ func pages(ctx context.Context, store *watch.Store, config *rest.Config, title, 
 		return nil, fmt.Errorf("connecting to the management cluster: %w", err)
 	}
 	checks := doctor.Checks{Client: reader, Config: config, OperatorNamespace: operatorNamespace}
-	server, err := web.NewServer(web.Options{
+	server := web.NewServer(web.Options{
 		Clock: clock.RealClock{}, Title: title, Logout: true,
 		Doctor: func(ctx context.Context, cluster types.NamespacedName) ([]prerequisites.Result, error) {
 			return checks.Run(ctx, operation.Environment{Clock: clock.RealClock{}}, cluster)
 		},
-	}, func(*http.Request) (*web.Model, error) { return model, nil })
-	if err != nil {
-		return nil, err
-	}
+	}, model)
 	return server.Handler(), nil
 }

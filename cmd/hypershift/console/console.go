@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
 
 	"github.com/cli/browser"
@@ -73,10 +72,7 @@ func (o *options) run(ctx context.Context, env operation.Environment) error {
 	if err != nil {
 		return err
 	}
-	server, err := web.NewServer(o.pages(env, api, config), func(*http.Request) (*web.Model, error) { return model, nil })
-	if err != nil {
-		return err
-	}
+	server := web.NewServer(o.pages(env, api, config), model)
 	var network net.ListenConfig
 	listener, err := network.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
 	if err != nil {

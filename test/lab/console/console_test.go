@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -48,7 +47,7 @@ func start(t *testing.T, source *consoletest.Source) *console {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := web.NewServer(web.Options{
+	server := web.NewServer(web.Options{
 		Clock: clock.RealClock{}, Title: "management",
 		Doctor: func(context.Context, types.NamespacedName) ([]prerequisites.Result, error) {
 			return []prerequisites.Result{{Check: "Operator", Status: prerequisites.Passed, Message: "1 of 1 replicas"}, {Check: "Quota", Status: prerequisites.Failed, Message: "too low", Action: "raise it"}}, nil
@@ -57,10 +56,7 @@ func start(t *testing.T, source *consoletest.Source) *console {
 			return web.Account{ID: "222222222222", Region: "us-east-1", Clusters: map[string]int{"demo-x7k2p": 12, "old-abcde": 3}}, nil
 		},
 		Change: func(context.Context, types.NamespacedName, web.Change) error { return nil },
-	}, func(*http.Request) (*web.Model, error) { return model, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, model)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -150,10 +150,7 @@ func TestEachUserSeesWhatTheUserMay(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		pages, err := web.NewServer(web.Options{Clock: clock.RealClock{}, Title: "management", Logout: true}, func(*http.Request) (*web.Model, error) { return model, nil })
-		if err != nil {
-			return nil, err
-		}
+		pages := web.NewServer(web.Options{Clock: clock.RealClock{}, Title: "management", Logout: true}, model)
 		return pages.Handler(), nil
 	}})))
 	defer server.Close()

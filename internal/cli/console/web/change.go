@@ -31,11 +31,6 @@ func (s *Server) changeForms(c *watch.Cluster) g.Node {
 // change makes a change and returns to the page of the cluster. An error is a page of its own.
 func (s *Server) change(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	m, err := s.model(r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
-		return
-	}
 	var change Change
 	switch r.FormValue("do") {
 	case "pause":
@@ -50,7 +45,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := keyOf(r)
-	if c, err := m.Cluster(r.Context(), key); err != nil || c == nil {
+	if c, err := s.model.Cluster(r.Context(), key); err != nil || c == nil {
 		http.Error(w, "there is no such cluster", http.StatusNotFound)
 		return
 	}
@@ -59,7 +54,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) {
 			main: g.Group{h.H1(g.Text("Nothing was changed")), h.P(h.Class("message"), g.Text(err.Error()))}}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(page.status)
-		_ = s.layout(m, r, page).Render(w) // the browser may have gone
+		_ = s.layout(r, page).Render(w) // the browser may have gone
 		return
 	}
 	http.Redirect(w, r, clusterHref(key.Namespace, key.Name, ""), http.StatusSeeOther)

@@ -19,10 +19,10 @@ func keyOf(r *http.Request) types.NamespacedName {
 }
 
 // ofCluster makes a page of a cluster, or reports that the cluster does not exist.
-func (s *Server) ofCluster(ctx context.Context, m *Model, r *http.Request, title string, main func(*watch.Cluster) g.Node) content {
+func (s *Server) ofCluster(ctx context.Context, r *http.Request, title string, main func(*watch.Cluster) g.Node) content {
 	key := keyOf(r)
 	page := content{title: key.Name + title, crumbs: []link{{"Clusters", "/"}, {key.String(), clusterHref(key.Namespace, key.Name, "")}}}
-	c, err := m.Detailed(ctx, key)
+	c, err := s.model.Detailed(ctx, key)
 	switch {
 	case err != nil:
 		page.status, page.main = http.StatusInternalServerError, h.P(h.Class("empty"), g.Text(err.Error()))
@@ -30,14 +30,14 @@ func (s *Server) ofCluster(ctx context.Context, m *Model, r *http.Request, title
 		page.status = http.StatusNotFound
 		page.main = g.Group{h.H1(g.Text(key.Name)), h.P(h.Class("empty"), g.Text("There is no HostedCluster "+key.Name+" in namespace "+key.Namespace+". It may have been deleted."))}
 	default:
-		page.main = g.Group{s.clusterHead(m, c, r), main(c)}
+		page.main = g.Group{s.clusterHead(c, r), main(c)}
 	}
 	return page
 }
 
 // clusterHead is the top of every page of a cluster.
-func (s *Server) clusterHead(m *Model, c *watch.Cluster, r *http.Request) g.Node {
-	hc, row := c.HostedCluster, m.rowOf(c)
+func (s *Server) clusterHead(c *watch.Cluster, r *http.Request) g.Node {
+	hc, row := c.HostedCluster, s.model.rowOf(c)
 	tab := func(text, page string) g.Node {
 		href := clusterHref(hc.Namespace, hc.Name, page)
 		return h.A(h.Href(href), g.If(r.URL.EscapedPath() == href, h.Aria("current", "page")), g.Text(text))
@@ -66,8 +66,8 @@ func nodesWord(r fleet.Row) string {
 	return " nodes"
 }
 
-func (s *Server) clusterPage(ctx context.Context, m *Model, r *http.Request) content {
-	return s.ofCluster(ctx, m, r, "", func(c *watch.Cluster) g.Node {
+func (s *Server) clusterPage(ctx context.Context, r *http.Request) content {
+	return s.ofCluster(ctx, r, "", func(c *watch.Cluster) g.Node {
 		path := clusterpath.Of(c.Objects)
 		return g.Group{
 			drawing(path),

@@ -39,8 +39,8 @@ func fleetHref(q fleet.Query) string {
 	return "/?" + values.Encode()
 }
 
-func (s *Server) fleetPage(_ context.Context, m *Model, r *http.Request) content {
-	all := m.Rows()
+func (s *Server) fleetPage(_ context.Context, r *http.Request) content {
+	all := s.model.Rows()
 	query := queryOf(r)
 	rows := query.Select(all)
 	return content{title: "Clusters", main: g.Group{

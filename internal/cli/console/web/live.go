@@ -71,11 +71,6 @@ func (s stream) send(event string, value any) error {
 
 // live sends the changes of a page, whose path and query are the parameter page.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
-	m, err := s.model(r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
-		return
-	}
 	page, err := url.Parse(r.URL.Query().Get("page"))
 	if err != nil || page.Host != "" || !strings.HasPrefix(page.Path, "/") {
 		http.Error(w, "the parameter page must be the path of a page", http.StatusBadRequest)
@@ -96,9 +91,9 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w, http.NewResponseController(w), s.Clock}
 	_ = out.control.SetReadDeadline(time.Time{}) // the connection is longer than a request
-	watched := m.watchPage()
-	defer m.unwatchPage(watched)
-	_ = s.follow(r.Context(), m, request, watched, out) // the browser has gone
+	watched := s.model.watchPage()
+	defer s.model.unwatchPage(watched)
+	_ = s.follow(r.Context(), request, watched, out) // the browser has gone
 }
 
 // requestOf returns the request of a page, with the values of its path.
@@ -120,17 +115,17 @@ func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func (discard) WriteHeader(int)             {}
 
-func (s *Server) follow(ctx context.Context, m *Model, request *http.Request, watched *pageWatch, out stream) error {
+func (s *Server) follow(ctx context.Context, request *http.Request, watched *pageWatch, out stream) error {
 	beat, again := s.Clock.NewTicker(heartbeat), s.Clock.NewTicker(refresh)
 	defer beat.Stop()
 	defer again.Stop()
-	p := s.newLivePage(m, request)
+	p := s.newLivePage(request)
 	// The page was made before this connection.
 	if err := p.update(ctx, out); err != nil {
 		return err
 	}
 	for {
-		if err := out.send("current", currencyOf(m)); err != nil {
+		if err := out.send("current", currencyOf(s.model)); err != nil {
 			return err
 		}
 		select {
@@ -140,7 +135,7 @@ func (s *Server) follow(ctx context.Context, m *Model, request *http.Request, wa
 			continue
 		case <-again.C():
 		case <-watched.signal:
-			if !p.concerns(m, watched) {
+			if !p.concerns(watched) {
 				continue
 			}
 		}
@@ -153,7 +148,6 @@ func (s *Server) follow(ctx context.Context, m *Model, request *http.Request, wa
 // livePage has what a browser shows.
 type livePage struct {
 	*Server
-	model   *Model
 	request *http.Request
 	fleet   bool
 	// main is the last version of the page. The fleet has rows instead.
@@ -162,13 +156,13 @@ type livePage struct {
 	keys []string
 }
 
-func (s *Server) newLivePage(m *Model, request *http.Request) *livePage {
-	return &livePage{Server: s, model: m, request: request, fleet: request.Pattern == "GET /{$}", rows: map[string]string{}}
+func (s *Server) newLivePage(request *http.Request) *livePage {
+	return &livePage{Server: s, request: request, fleet: request.Pattern == "GET /{$}", rows: map[string]string{}}
 }
 
 // concerns is true if one of the changed clusters is on the page.
-func (p *livePage) concerns(m *Model, watched *pageWatch) bool {
-	changed := m.take(watched)
+func (p *livePage) concerns(watched *pageWatch) bool {
+	changed := p.model.take(watched)
 	name := p.request.PathValue("name")
 	if name == "" {
 		return p.fleet
@@ -188,7 +182,7 @@ func (p *livePage) update(ctx context.Context, out stream) error {
 	if isSlow(p.request) {
 		return nil // a page whose facts are not watched is loaded again by its user
 	}
-	html := render(p.render(ctx, p.model, p.request).main)
+	html := render(p.render(ctx, p.request).main)
 	if html == p.main {
 		return nil
 	}
@@ -204,7 +198,7 @@ func (p *livePage) updateFleet(out stream) error {
 	for i, row := range rows {
 		keys[i] = row.UID
 	}
-	summary := render(p.Server.summary(all, p.request))
+	summary := render(p.summary(all, p.request))
 	if summary != p.main {
 		p.main = summary
 		if err := out.send("morph", update{ID: "summary", HTML: summary}); err != nil {

@@ -23,9 +23,9 @@ func heads(titles ...string) g.Node {
 	return h.THead(h.Tr(g.Map(titles, func(title string) g.Node { return h.Th(h.Scope("col"), g.Text(title)) })))
 }
 
-func (s *Server) costPage(ctx context.Context, m *Model, r *http.Request) content {
-	return s.ofCluster(ctx, m, r, " cost", func(c *watch.Cluster) g.Node {
-		estimate := s.prices.Of(c.Objects)
+func (s *Server) costPage(ctx context.Context, r *http.Request) content {
+	return s.ofCluster(ctx, r, " cost", func(c *watch.Cluster) g.Node {
+		estimate := s.model.prices.Of(c.Objects)
 		largest := 0.01
 		for _, l := range estimate.Lines {
 			largest = max(largest, l.DollarsPerDay)
@@ -35,8 +35,8 @@ func (s *Server) costPage(ctx context.Context, m *Model, r *http.Request) conten
 				h.TBody(g.Map(estimate.Lines, func(l cost.Line) g.Node { return costRow(l, largest) })),
 				h.TFoot(h.Tr(h.Th(h.Scope("row"), h.ColSpan("3"), g.Text("Sum")), h.Td(h.Class("number"), g.Text(dollars(estimate.DollarsPerDay, !estimate.Complete))), h.Td())),
 			)),
-			h.P(h.Class("note"), g.Text("An estimate from the objects of the management cluster, at "+s.prices.Basis()+". Not in it:")),
-			h.Ul(h.Class("note"), h.Li(g.Text("the control plane's share of the management cluster's nodes")), g.Map(s.prices.Without(), func(text string) g.Node { return h.Li(g.Text(text)) })),
+			h.P(h.Class("note"), g.Text("An estimate from the objects of the management cluster, at "+s.model.prices.Basis()+". Not in it:")),
+			h.Ul(h.Class("note"), h.Li(g.Text("the control plane's share of the management cluster's nodes")), g.Map(s.model.prices.Without(), func(text string) g.Node { return h.Li(g.Text(text)) })),
 			h.P(docsLink("operations.md#what-one-cluster-costs", "What one cluster costs", "")),
 		}
 	})
@@ -62,7 +62,7 @@ var statuses = map[prerequisites.Status]clusterpath.State{
 }
 
 // doctorPage runs the checks. They are slow, and not repeated within memoAge.
-func (s *Server) doctorPage(ctx context.Context, m *Model, r *http.Request) content {
+func (s *Server) doctorPage(ctx context.Context, r *http.Request) content {
 	key := keyOf(r)
 	run := func() g.Node {
 		value, at, err := s.checks.do(s.Clock, key.String(), func() (any, error) { return s.Doctor(ctx, key) })
@@ -74,7 +74,7 @@ func (s *Server) doctorPage(ctx context.Context, m *Model, r *http.Request) cont
 		return g.Group{h.P(h.Class("note"), g.Text("Checked at "), instant(at), g.Text(". Load the page again for new results.")), resultsTable(results)}
 	}
 	if key.Name != "" {
-		return s.ofCluster(ctx, m, r, " doctor", func(*watch.Cluster) g.Node { return run() })
+		return s.ofCluster(ctx, r, " doctor", func(*watch.Cluster) g.Node { return run() })
 	}
 	return content{title: "Doctor", main: g.Group{h.H1(g.Text("Checks of the installation")), run()}}
 }
@@ -90,7 +90,7 @@ func resultsTable(results []prerequisites.Result) g.Node {
 }
 
 // leftoversPage lists resources in AWS by their tags.
-func (s *Server) leftoversPage(ctx context.Context, m *Model, r *http.Request) content {
+func (s *Server) leftoversPage(ctx context.Context, r *http.Request) content {
 	page := content{title: "Leftovers"}
 	if s.Leftovers == nil {
 		page.status, page.main = http.StatusNotFound, h.P(h.Class("empty"), g.Text("The console was started without AWS credentials: pass --aws."))
@@ -103,7 +103,7 @@ func (s *Server) leftoversPage(ctx context.Context, m *Model, r *http.Request) c
 		return page
 	}
 	account := value.(Account)
-	hosted := s.hostedClusters(ctx, m)
+	hosted := s.hostedClusters(ctx)
 	page.main = g.Group{h.H1(g.Text("Tagged resources in AWS")), h.P(h.Class("note"), g.Text("Account "+account.ID+", region "+account.Region+", read at "), instant(at)), infraIDs(account, hosted)}
 	if infraID != "" {
 		page.crumbs = []link{{"Leftovers", "/leftovers"}}
@@ -113,11 +113,11 @@ func (s *Server) leftoversPage(ctx context.Context, m *Model, r *http.Request) c
 }
 
 // hostedClusters returns the HostedClusters by their infra ID.
-func (s *Server) hostedClusters(ctx context.Context, m *Model) map[string]types.NamespacedName {
+func (s *Server) hostedClusters(ctx context.Context) map[string]types.NamespacedName {
 	owners := map[string]types.NamespacedName{}
-	for _, row := range m.Rows() {
+	for _, row := range s.model.Rows() {
 		key := types.NamespacedName{Namespace: row.Namespace, Name: row.Name}
-		if c, err := m.Cluster(ctx, key); err == nil && c != nil {
+		if c, err := s.model.Cluster(ctx, key); err == nil && c != nil {
 			owners[c.HostedCluster.Spec.InfraID] = key
 		}
 	}

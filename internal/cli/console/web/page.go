@@ -22,9 +22,9 @@ const documentation = "https://github.com/hosted-control-planes/hypershift/blob/
 func oneLine(text string) string { return oneline.Of(text) }
 
 // layout is a whole page.
-func (s *Server) layout(m *Model, r *http.Request, c content) g.Node {
-	now := currencyOf(m)
-	unreadable := m.Health().Unreadable
+func (s *Server) layout(r *http.Request, c content) g.Node {
+	now := currencyOf(s.model)
+	unreadable := s.model.Health().Unreadable
 	return g.Group{g.Raw("<!doctype html>"), h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
@@ -56,7 +56,7 @@ func (s *Server) layout(m *Model, r *http.Request, c content) g.Node {
 			breadcrumbs(c.crumbs),
 			h.Main(h.ID("content"), h.TabIndex("-1"), c.main),
 			h.Footer(
-				g.If(m.Health().Namespace != "", h.P(g.Text("Only namespace "+m.Health().Namespace+": your rights do not include other namespaces."))),
+				g.If(s.model.Health().Namespace != "", h.P(g.Text("Only namespace "+s.model.Health().Namespace+": your rights do not include other namespaces."))),
 				g.If(len(unreadable) > 0, h.P(g.Text("Not readable with your rights: "+strings.Join(sortedKeys(unreadable), ", ")+"."))),
 				h.P(g.Text("hypershift "+version.Get().Version+" · "), h.A(h.Href(documentation+"console.md"), g.Text("documentation"))),
 			),

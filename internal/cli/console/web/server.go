@@ -19,7 +19,6 @@ import (
 	g "maragu.dev/gomponents"
 
 	"github.com/hosted-control-planes/hypershift/internal/cli/aws/leftovers"
-	"github.com/hosted-control-planes/hypershift/internal/cli/console/cost"
 	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 )
 
@@ -60,9 +59,8 @@ type Change struct {
 // Server serves the pages.
 type Server struct {
 	Options
-	prices *cost.Estimator
-	// model returns the state that the user of a request may see.
-	model  func(*http.Request) (*Model, error)
+	// model is the state that the pages show.
+	model  *Model
 	checks memo
 	finds  memo
 	// streams limits the connections of /live.
@@ -72,13 +70,9 @@ type Server struct {
 // maxStreams is how many pages can be live at once. Each costs a goroutine and the last version of the page.
 const maxStreams = 64
 
-// NewServer returns a Server whose requests see the state that model returns.
-func NewServer(o Options, model func(*http.Request) (*Model, error)) (*Server, error) {
-	prices, err := cost.New()
-	if err != nil {
-		return nil, err
-	}
-	return &Server{Options: o, prices: prices, model: model, streams: make(chan struct{}, maxStreams)}, nil
+// NewServer returns a Server that shows model.
+func NewServer(o Options, model *Model) *Server {
+	return &Server{Options: o, model: model, streams: make(chan struct{}, maxStreams)}
 }
 
 // Handler returns the pages. The caller protects them: see Protect.
@@ -160,12 +154,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 
 // page serves a page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	m, err := s.model(r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
-		return
-	}
-	content := s.render(r.Context(), m, r)
+	content := s.render(r.Context(), r)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	out := io.Writer(w)
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
@@ -175,7 +164,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		out = zipped
 	}
 	w.WriteHeader(content.status)
-	_ = s.layout(m, r, content).Render(out) // the browser may have gone
+	_ = s.layout(r, content).Render(out) // the browser may have gone
 }
 
 // content is the part of a page that changes.
@@ -189,7 +178,7 @@ type content struct {
 
 type link struct{ text, href string }
 
-type pageFunc func(ctx context.Context, m *Model, r *http.Request) content
+type pageFunc func(ctx context.Context, r *http.Request) content
 
 func (s *Server) pages() map[string]pageFunc {
 	return map[string]pageFunc{
@@ -205,8 +194,8 @@ func (s *Server) pages() map[string]pageFunc {
 }
 
 // render makes the content of the page of a request, whose pattern is known.
-func (s *Server) render(ctx context.Context, m *Model, r *http.Request) content {
-	c := s.pages()[strings.TrimPrefix(r.Pattern, "GET ")](ctx, m, r)
+func (s *Server) render(ctx context.Context, r *http.Request) content {
+	c := s.pages()[strings.TrimPrefix(r.Pattern, "GET ")](ctx, r)
 	if c.status == 0 {
 		c.status = http.StatusOK
 	}

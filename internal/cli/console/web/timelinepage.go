@@ -39,7 +39,7 @@ const (
 	labelLength = 46
 )
 
-func (s *Server) timelinePage(ctx context.Context, m *Model, r *http.Request) content {
+func (s *Server) timelinePage(ctx context.Context, r *http.Request) content {
 	span, name := defaultWindow, r.URL.Query().Get("window")
 	for _, w := range windows {
 		if w.name == name {
@@ -47,10 +47,10 @@ func (s *Server) timelinePage(ctx context.Context, m *Model, r *http.Request) co
 		}
 	}
 	all := r.URL.Query().Get("lanes") == "all"
-	return s.ofCluster(ctx, m, r, " timeline", func(c *watch.Cluster) g.Node {
+	return s.ofCluster(ctx, r, " timeline", func(c *watch.Cluster) g.Node {
 		end := s.Clock.Now().Truncate(time.Second)
 		t := chart{start: end.Add(-span), end: end}
-		lanes := m.Lanes(keyOf(r))
+		lanes := s.model.Lanes(keyOf(r))
 		shown := lanes
 		if !all {
 			shown = t.interesting(lanes)

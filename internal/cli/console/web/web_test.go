@@ -37,13 +37,10 @@ func open(t *testing.T, change func(context.Context, types.NamespacedName, Chang
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := NewServer(Options{
+	server := NewServer(Options{
 		Clock: clock.RealClock{}, Title: "management", Change: change,
 		Doctor: func(context.Context, types.NamespacedName) ([]prerequisites.Result, error) { return nil, nil },
-	}, func(*http.Request) (*Model, error) { return model, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, model)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -170,6 +170,10 @@ func (b builder) state(kind string, c *metav1.Condition) State {
 		return Absent
 	case normal:
 		return OK
+	case meta.IsStatusConditionTrue(b.HostedCluster.Status.Conditions, hyperv1.HostedClusterAsleep):
+		return Absent // a control plane that sleeps has no pods
+	case !b.HostedCluster.DeletionTimestamp.IsZero():
+		return Waiting
 	case c.Status == metav1.ConditionUnknown && b.complete:
 		return Unknown
 	case c.Status == metav1.ConditionUnknown, strings.HasPrefix(c.Reason, "Waiting"), slices.Contains(pending, c.Reason), !b.complete && !b.stalled():

@@ -75,6 +75,20 @@ func TestOf(t *testing.T) {
 			},
 			healthy, "",
 		},
+		"a cluster that sleeps is not broken": {
+			func(c *watch.Cluster) *watch.Cluster {
+				return set(hyperv1.HostedClusterAsleep, metav1.ConditionTrue, "Asleep")(set(hyperv1.EtcdAvailable, metav1.ConditionFalse, "Asleep")(c))
+			},
+			strings.Replace(healthy, "etcd ok", "etcd absent", 1), "",
+		},
+		"a cluster that is being deleted is not broken": {
+			func(c *watch.Cluster) *watch.Cluster {
+				c = set(hyperv1.EtcdAvailable, metav1.ConditionFalse, "PodsNotReady")(c)
+				c.HostedCluster.DeletionTimestamp = &metav1.Time{Time: now}
+				return c
+			},
+			strings.Replace(healthy, "etcd ok", "etcd waiting", 1), "etcd",
+		},
 		"a stalled cluster does not wait": {
 			func(c *watch.Cluster) *watch.Cluster {
 				c = set(hyperv1.KubeAPIServerAvailable, metav1.ConditionFalse, "ImageNotPulled")(neverRolledOut(c))

@@ -75,6 +75,17 @@ func (r *Recorder) Observe(cluster types.NamespacedName, kind, object string, co
 	}
 }
 
+// Remove removes the lanes of an object that was deleted: they would continue with its last state.
+func (r *Recorder) Remove(cluster types.NamespacedName, kind, object string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key := range r.clusters[cluster] {
+		if key.kind == kind && key.object == object {
+			delete(r.clusters[cluster], key)
+		}
+	}
+}
+
 // Forget removes a cluster.
 func (r *Recorder) Forget(cluster types.NamespacedName) {
 	r.mu.Lock()

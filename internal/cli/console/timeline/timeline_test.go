@@ -37,6 +37,11 @@ func TestTransitionsBecomePoints(t *testing.T) {
 	if want := "-1h0m0s True AsExpected true; 2m0s False Etcd false; 3m0s False Router false; 4m0s True AsExpected true; "; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	r.Observe(demo, "NodePool", "demo", condition(metav1.ConditionTrue, "AsExpected", 4), minute(5))
+	r.Remove(demo, "NodePool", "demo")
+	if lanes := r.Lanes(demo); len(lanes) != 1 || lanes[0].Kind != "HostedCluster" {
+		t.Errorf("after the deletion of a NodePool: %+v", lanes)
+	}
 	r.Forget(demo)
 	if len(r.Lanes(demo)) != 0 {
 		t.Error("a cluster that was forgotten has lanes")

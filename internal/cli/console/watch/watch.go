@@ -252,6 +252,7 @@ func (s *Store) handler(k kind) toolscache.ResourceEventHandler {
 				s.forget(client.ObjectKeyFromObject(o))
 			}
 			if key, exists := s.clusterOf(o); exists {
+				s.recorder.Remove(key, k.name, o.GetName())
 				s.Notify(key)
 			}
 		},

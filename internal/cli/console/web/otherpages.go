@@ -65,7 +65,7 @@ var statuses = map[prerequisites.Status]clusterpath.State{
 func (s *Server) doctorPage(ctx context.Context, r *http.Request) content {
 	key := keyOf(r)
 	run := func() g.Node {
-		value, at, err := s.checks.do(s.Clock, key.String(), func() (any, error) { return s.Doctor(ctx, key) })
+		value, at, err := s.checks.do(ctx, s.Clock, key.String(), func(ctx context.Context) (any, error) { return s.Doctor(ctx, key) })
 		if err != nil {
 			return h.P(h.Class("message"), g.Text(err.Error()))
 		}
@@ -97,17 +97,19 @@ func (s *Server) leftoversPage(ctx context.Context, r *http.Request) content {
 		return page
 	}
 	infraID := r.PathValue("infraID")
-	value, at, err := s.finds.do(s.Clock, infraID, func() (any, error) { return s.Leftovers(ctx, infraID) })
+	value, at, err := s.finds.do(ctx, s.Clock, infraID, func(ctx context.Context) (any, error) { return s.Leftovers(ctx, infraID) })
 	if err != nil {
 		page.status, page.main = http.StatusBadGateway, g.Group{h.H1(g.Text("Leftovers")), h.P(h.Class("message"), g.Text(err.Error()))}
 		return page
 	}
 	account := value.(Account)
 	hosted := s.hostedClusters(ctx)
-	page.main = g.Group{h.H1(g.Text("Tagged resources in AWS")), h.P(h.Class("note"), g.Text("Account "+account.ID+", region "+account.Region+", read at "), instant(at)), infraIDs(account, hosted)}
+	// A cluster of another namespace must not appear as left behind.
+	all := s.model.Health().Namespace == ""
+	page.main = g.Group{h.H1(g.Text("Tagged resources in AWS")), h.P(h.Class("note"), g.Text("Account "+account.ID+", region "+account.Region+", read at "), instant(at)), infraIDs(account, hosted, all)}
 	if infraID != "" {
 		page.crumbs = []link{{"Leftovers", "/leftovers"}}
-		page.main = g.Group{h.H1(g.Text("Resources of " + infraID)), h.P(h.Class("note"), g.Text("Account "+account.ID+", region "+account.Region+", read at "), instant(at)), resourcesOf(account, infraID, hosted[infraID])}
+		page.main = g.Group{h.H1(g.Text("Resources of " + infraID)), h.P(h.Class("note"), g.Text("Account "+account.ID+", region "+account.Region+", read at "), instant(at)), resourcesOf(account, infraID, hosted[infraID], all)}
 	}
 	return page
 }
@@ -124,12 +126,15 @@ func (s *Server) hostedClusters(ctx context.Context) map[string]types.Namespaced
 	return owners
 }
 
-func infraIDs(account Account, hosted map[string]types.NamespacedName) g.Node {
+func infraIDs(account Account, hosted map[string]types.NamespacedName, all bool) g.Node {
 	if len(account.Clusters) == 0 {
 		return h.P(h.Class("empty"), g.Text("No resource has the tag of a cluster."))
 	}
 	return scroll("Infra IDs", h.Table(heads("Infra ID", "Resources", "HostedCluster"), h.TBody(g.Map(slices.Sorted(maps.Keys(account.Clusters)), func(infraID string) g.Node {
-		owner := g.Node(g.Group{mark(clusterpath.Broken), g.Text(" none: left behind")})
+		owner := g.Node(g.Group{mark(clusterpath.Broken), g.Text(" none in this management cluster")})
+		if !all {
+			owner = g.Group{mark(clusterpath.Unknown), g.Text(" not in the only namespace that is shown")}
+		}
 		if key, exists := hosted[infraID]; exists {
 			owner = h.A(h.Href(clusterHref(key.Namespace, key.Name, "")), g.Text(key.String()))
 		}
@@ -137,7 +142,7 @@ func infraIDs(account Account, hosted map[string]types.NamespacedName) g.Node {
 	}))))
 }
 
-func resourcesOf(account Account, infraID string, owner types.NamespacedName) g.Node {
+func resourcesOf(account Account, infraID string, owner types.NamespacedName, all bool) g.Node {
 	if len(account.Resources) == 0 {
 		return h.P(h.Class("empty"), g.Text("Nothing has the tag of this infra ID."))
 	}
@@ -148,7 +153,10 @@ func resourcesOf(account Account, infraID string, owner types.NamespacedName) g.
 		rows = append(rows, h.Tr(h.Td(g.Text(one.Kind)), h.Th(h.Scope("row"), g.Text(one.ID)), h.Td(g.Text(one.Name)), h.Td(g.Text(string(one.Cost))), h.Td(g.Text(one.Kept))))
 	}
 	action := h.P(g.Text("They belong to HostedCluster "), h.A(h.Href(clusterHref(owner.Namespace, owner.Name, "")), g.Text(owner.String())), g.Text("."))
-	if owner.Name == "" {
+	switch {
+	case owner.Name == "" && !all:
+		action = h.P(g.Text("Their HostedCluster may be in another namespace: only one is shown."))
+	case owner.Name == "":
 		action = command("Delete them, after a question", "hypershift", "leftovers", "aws", "--infra-id", infraID, "--region", account.Region, "--delete")
 	}
 	estimate, err := listprices.EstimateOf(counts)

@@ -108,7 +108,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, opened func(a
 // Listen serves a handler until ctx ends, with limits for slow clients.
 func Listen(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: responseTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	ended := make(chan struct{})
@@ -151,6 +151,9 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = w.Write(file) //nolint:gosec // a file of this program; the browser may have gone
 }
+
+// responseTimeout is how long the checks of a page and a slow browser may take. Events of a live page have deadlines of their own.
+const responseTimeout = memoTimeout + 30*time.Second
 
 // page serves a page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
@@ -218,10 +221,13 @@ type result struct {
 const (
 	memoAge = 30 * time.Second
 	memoMax = 200
+	// memoTimeout is how long a slow function may take.
+	memoTimeout = time.Minute
 )
 
-// do returns the result for key, which is at most memoAge old, and when it began. Concurrent calls wait for the same result.
-func (m *memo) do(c clock.Clock, key string, f func() (any, error)) (any, time.Time, error) {
+// do returns the result for key, which is at most memoAge old, and when it began. Concurrent calls wait for the same result, which does not end
+// with the first of them.
+func (m *memo) do(ctx context.Context, c clock.Clock, key string, f func(context.Context) (any, error)) (any, time.Time, error) {
 	m.mu.Lock()
 	if m.results == nil || len(m.results) > memoMax {
 		m.results = map[string]*result{}
@@ -232,6 +238,10 @@ func (m *memo) do(c clock.Clock, key string, f func() (any, error)) (any, time.T
 		m.results[key] = r
 	}
 	m.mu.Unlock()
-	r.once.Do(func() { r.value, r.err = f() })
+	r.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), memoTimeout)
+		defer cancel()
+		r.value, r.err = f(ctx)
+	})
 	return r.value, r.at, r.err
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/cli/aws/leftovers"
 	"github.com/hosted-control-planes/hypershift/internal/cli/console/consoletest"
 	"github.com/hosted-control-planes/hypershift/internal/cli/prerequisites"
 )
@@ -336,5 +337,28 @@ func TestFilesAreSmall(t *testing.T) {
 	}
 	if sum > 100_000 {
 		t.Errorf("the files have %d bytes", sum)
+	}
+}
+
+// TestOtherNamespacesAreNotLeftBehind: a console of one namespace does not know the clusters of others.
+func TestOtherNamespacesAreNotLeftBehind(t *testing.T) {
+	account := Account{ID: "222222222222", Region: "us-east-1", Clusters: map[string]int{"other-abcde": 3}, Resources: []leftovers.Resource{{Kind: "VPC", ID: "vpc-1"}}}
+	for all, want := range map[bool]string{true: "none in this management cluster", false: "not in the only namespace"} {
+		if got := render(infraIDs(account, nil, all)); !strings.Contains(got, want) {
+			t.Errorf("all namespaces %t: %s", all, got)
+		}
+		if got := render(resourcesOf(account, "other-abcde", types.NamespacedName{}, all)); strings.Contains(got, "--delete") != all {
+			t.Errorf("all namespaces %t: %s", all, got)
+		}
+	}
+}
+
+func TestResultOutlivesItsFirstReader(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // the browser has gone
+	var m memo
+	value, _, err := m.do(ctx, clock.RealClock{}, "key", func(ctx context.Context) (any, error) { return "done", ctx.Err() })
+	if err != nil || value != "done" {
+		t.Errorf("%v, %v", value, err)
 	}
 }

@@ -1,6 +1,6 @@
 # Both operators, the sidecar and the console in one image of static binaries: no shell, no package manager, no root user. Cross-compiled on the
 # build platform for the target platform.
-FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.27 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 COPY api/go.mod api/go.sum api/

@@ -44,6 +44,7 @@ DATE = $(shell TZ=UTC git log -1 --date=iso-strict-local --format=%cd)
 LDFLAGS = -s -w $(addprefix -X github.com/hosted-control-planes/hypershift/internal/version.,version=$(VERSION) commit=$(COMMIT) date=$(DATE))
 
 # The same for all builds, as for the programs of hack/binaries: a package of the same version is then compiled once.
+export GOTOOLCHAIN := $(shell sed -n 's/^toolchain //p' go.mod)+auto
 export CGO_ENABLED = 0
 export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath)
 

@@ -2,6 +2,8 @@ module github.com/hosted-control-planes/hypershift/api
 
 go 1.26.0
 
+toolchain go1.27.4
+
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/openshift/api v0.0.0-20260805160557-b61243060d5f

@@ -147,7 +147,11 @@ func printCost(ctx context.Context) error {
 		return err
 	}
 	// Flags and environment are the same as in Makefile.
-	repository := gobuild.Spec{Dir: root, Env: []string{"CGO_ENABLED=0", "GOFLAGS="}}
+	toolchain, err := pinned.Toolchain()
+	if err != nil {
+		return err
+	}
+	repository := gobuild.Spec{Dir: root, Env: []string{toolchain, "CGO_ENABLED=0", "GOFLAGS="}}
 	tests, lab, operators := repository, repository, repository
 	tests.Label, tests.Test, tests.Flags, tests.Packages = "tests", true, []string{"-trimpath", "-tags=e2e,release"}, []string{"./...", "github.com/hosted-control-planes/hypershift/api/..."}
 	lab.Label, lab.Dir, lab.Test, lab.Flags, lab.Packages = "tests of the lab", filepath.Join(root, "test", "lab"), true, tests.Flags, []string{"./..."}

@@ -119,13 +119,13 @@ func (p pin) complete(ctx context.Context, binaries []binary, dir string) (gobui
 	return spec, err
 }
 
-// spec returns the build of binaries of this module. Programs of this repository are built with the same flags and CGO_ENABLED,
-// so that packages of the same version are compiled once.
+// spec returns the build of binaries of this module. Programs of this repository are built with the same release of Go, flags and
+// CGO_ENABLED, so that packages of the same version are compiled once.
 func (p pin) spec(binaries []binary) gobuild.Spec {
 	spec := gobuild.Spec{
 		Dir:   p.path,
 		Flags: []string{"-trimpath", "-tags=" + strings.Join(p.tags, ","), "-ldflags=" + p.ldflags(p.version)},
-		Env:   append([]string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="}, p.env...),
+		Env:   append([]string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", selects(p.toolchain)}, p.env...),
 	}
 	for _, b := range binaries {
 		spec.Packages = append(spec.Packages, b.pkg)

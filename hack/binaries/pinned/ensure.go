@@ -43,7 +43,7 @@ func Source(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p, err := read(s.pins, b.module)
+	p, err := s.read(b.module)
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +100,7 @@ func Modules() ([]Module, error) {
 		dir := filepath.Join(s.pins, b.module.dir)
 		i := slices.IndexFunc(all, func(m Module) bool { return m.Dir == dir })
 		if i < 0 {
-			p, err := read(s.pins, b.module)
+			p, err := s.read(b.module)
 			if err != nil {
 				return nil, err
 			}
@@ -142,15 +142,20 @@ func cached(progress io.Writer) (shelf, error) {
 	if err != nil {
 		return shelf{}, err
 	}
-	return shelf{pins: filepath.Join(root, "hack", "binaries"), bin: filepath.Join(cache, "bin"), table: table, progress: progress}, nil
+	toolchain, err := toolchain(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return shelf{}, err
+	}
+	return shelf{pins: filepath.Join(root, "hack", "binaries"), toolchain: toolchain, bin: filepath.Join(cache, "bin"), table: table, progress: progress}, nil
 }
 
 // shelf is a directory with built binaries.
 type shelf struct {
-	pins     string // directory of the module directories
-	bin      string // directory of the results
-	table    []binary
-	progress io.Writer
+	pins      string // directory of the module directories
+	toolchain string // release of Go of all builds, such as go1.27.4
+	bin       string // directory of the results
+	table     []binary
+	progress  io.Writer
 }
 
 func (s shelf) ensure(ctx context.Context, names []string) (map[string]string, error) {
@@ -194,7 +199,7 @@ func (s shelf) version(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p, err := read(s.pins, b.module)
+	p, err := s.read(b.module)
 	return p.version, err
 }
 
@@ -209,7 +214,7 @@ func (s shelf) plan(names []string) (paths map[string]string, missing []job, err
 		if paths[name] != "" {
 			continue
 		}
-		p, err := read(s.pins, b.module)
+		p, err := s.read(b.module)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	goversion "go/version"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,15 +16,16 @@ import (
 // pin is a module as its go.mod and go.sum on disk define it.
 type pin struct {
 	*module
-	path    string // absolute
-	version string
-	key     string // name of the directory of the results
+	path      string // absolute
+	version   string
+	toolchain string // release of Go, such as go1.27.4
+	key       string // name of the directory of the results
 }
 
-// read reads the version that a module directory pins, and derives the key of its results. The key does not contain the Go
-// release, because a patch release of Go does not justify minutes of builds of the same servers.
-func read(pins string, m *module) (pin, error) {
-	path := filepath.Join(pins, m.dir)
+// read reads the version that a module directory pins, and derives the key of its results. The key has only the minor version of Go,
+// because a patch release of Go does not justify minutes of builds of the same servers.
+func (s shelf) read(m *module) (pin, error) {
+	path := filepath.Join(s.pins, m.dir)
 	mod, err := os.ReadFile(filepath.Join(path, "go.mod"))
 	if err != nil {
 		return pin{}, fmt.Errorf("reading the pins of %s: %w", m.dir, err)
@@ -43,11 +45,39 @@ func read(pins string, m *module) (pin, error) {
 		}
 	}
 	h := sha256.New()
-	for _, part := range slices.Concat([]string{string(mod), string(sum), m.ldflags(version), runtime.GOOS, runtime.GOARCH}, m.tags, m.env, patches) {
+	for _, part := range slices.Concat([]string{string(mod), string(sum), m.ldflags(version), goversion.Lang(s.toolchain), runtime.GOOS, runtime.GOARCH}, m.tags, m.env, patches) {
 		fmt.Fprintf(h, "%d\n%s", len(part), part)
 	}
 	key := fmt.Sprintf("%s-%s-%s", m.dir, version, hex.EncodeToString(h.Sum(nil))[:12])
-	return pin{module: m, path: path, version: version, key: key}, nil
+	return pin{module: m, path: path, version: version, toolchain: s.toolchain, key: key}, nil
+}
+
+// Toolchain is the variable that selects the release of Go for all builds of this repository, or a newer one if a module needs it.
+func Toolchain() (variable string, err error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	release, err := toolchain(filepath.Join(root, "go.mod"))
+	return selects(release), err
+}
+
+func selects(release string) string { return "GOTOOLCHAIN=" + release + "+auto" }
+
+// toolchain is the release of Go that a go.mod names.
+func toolchain(gomod string) (string, error) {
+	text, err := os.ReadFile(gomod)
+	if err != nil {
+		return "", fmt.Errorf("reading the release of Go: %w", err)
+	}
+	f, err := modfile.Parse(gomod, text, nil)
+	if err != nil {
+		return "", fmt.Errorf("reading the release of Go: %w", err)
+	}
+	if f.Toolchain == nil {
+		return "", fmt.Errorf("%s names no toolchain", gomod)
+	}
+	return f.Toolchain.Name, nil
 }
 
 func required(gomod []byte, path string) (string, error) {

@@ -142,13 +142,12 @@ var (
 		ldflags: stripped,
 		gib:     3,
 	}
-	// externalDNS needs a newer Go release than this repository. Its go.mod names the modules that the proxy does not serve. Its
-	// patch leaves out the providers of other clouds, which take most of the time of a build.
+	// externalDNS: its go.mod names the modules that the proxy does not serve. Its patch leaves out the providers of other clouds, which
+	// take most of the time of a build.
 	externalDNS = &module{
 		dir:     "external-dns",
 		require: "sigs.k8s.io/external-dns",
 		ldflags: versionIn("sigs.k8s.io/external-dns/pkg/apis/externaldns.Version"),
-		env:     []string{"GOTOOLCHAIN=go1.27.0"},
 		gib:     3,
 		patched: true,
 	}
@@ -164,12 +163,10 @@ var (
 		ldflags: versionIn("sigs.k8s.io/cluster-api-provider-aws/v2/version.gitVersion"),
 		gib:     3,
 	}
-	// karpenter needs a newer Go release than this repository.
 	karpenter = &module{
 		dir:     "karpenter",
 		require: "github.com/aws/karpenter-provider-aws",
 		ldflags: versionIn("sigs.k8s.io/karpenter/pkg/operator.Version"),
-		env:     []string{"GOTOOLCHAIN=go1.26.10"},
 		gib:     4,
 	}
 	// cyclonus tests NetworkPolicies from pods that run agnhost. agnhost has its own module, so that its dependencies

@@ -1,6 +1,7 @@
 package pinned
 
 import (
+	goversion "go/version"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,15 +31,18 @@ var shared = []struct {
 	{
 		because: "most programs use the libraries of this repository",
 		dirs: []string{
-			"cloud-controller-manager", "cluster-api", "cluster-api-provider-aws", "containerd", "coredns", "cyclonus",
-			"flannel", "helm", "kwok", "metrics-server",
+			"agnhost", "cloud-controller-manager", "cluster-api", "cluster-api-provider-aws", "conformance", "containerd", "coredns", "cyclonus",
+			"etcd", "external-dns", "flannel", "helm", "ignition", "karpenter", "konnectivity", "kubernetes", "kwok", "metrics-server",
 		},
 		like:   []string{rootModule, labModule},
 		except: kubernetesLibraries,
 	},
 	{
 		because: "these use the libraries of Kubernetes of this repository",
-		dirs:    []string{"cloud-controller-manager", "containerd", "cyclonus", "flannel", "helm", "kwok", "metrics-server"},
+		dirs: []string{
+			"agnhost", "cloud-controller-manager", "conformance", "containerd", "cyclonus", "etcd", "external-dns", "flannel", "helm", "karpenter",
+			"konnectivity", "kubernetes", "kwok", "metrics-server",
+		},
 		like:    []string{rootModule, labModule},
 		modules: kubernetesLibraries,
 	},
@@ -52,10 +56,9 @@ var shared = []struct {
 		dirs:    []string{"cluster-api", "cluster-api-provider-aws"},
 	},
 	{
-		because: "these use the libraries of the newest Kubernetes that the lab runs, which has those of its release",
+		because: "these use the libraries of the newest Kubernetes that the lab runs",
 		dirs:    []string{"agnhost", "conformance", "etcd", "konnectivity"},
 		like:    []string{"kubernetes"},
-		except:  "^go.etcd.io/etcd/", // Kubernetes 1.37 has the client of etcd 3.7
 	},
 	{
 		because: "these use the libraries of the previous Kubernetes",
@@ -104,17 +107,28 @@ func TestProgramsHaveTheSameVersionsOfLibraries(t *testing.T) {
 	}
 }
 
+// TestOneReleaseOfGo compares the modules of this repository, and those of programs: one that needs a newer release shares no packages.
+func TestOneReleaseOfGo(t *testing.T) {
+	want, err := toolchain(filepath.Join("..", rootModule, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"../../api", labModule} {
+		if got, err := toolchain(filepath.Join("..", dir, "go.mod")); err != nil || got != want {
+			t.Errorf("the module in %s is built with %s (%v), and the root module with %s", dir, got, err, want)
+		}
+	}
+	for _, p := range table {
+		if needed := "go" + goMod(t, p.module.dir).Go.Version; goversion.Compare(needed, want) > 0 {
+			t.Errorf("%s needs %s: raise the toolchain of this repository from %s", p.name, needed, want)
+		}
+	}
+}
+
 // requirements returns the versions of a module's go.mod, or those that it replaces them with.
 func requirements(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", dir, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := modfile.Parse("go.mod", text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := goMod(t, dir)
 	versions, replaced := map[string]string{}, map[string]string{}
 	for _, r := range file.Require {
 		versions[r.Mod.Path] = r.Mod.Version
@@ -126,4 +140,17 @@ func requirements(t *testing.T, dir string) map[string]string {
 	}
 	maps.Copy(versions, replaced)
 	return versions
+}
+
+func goMod(t *testing.T, dir string) *modfile.File {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

@@ -20,6 +20,7 @@ type job struct {
 	dir      string // of the results, which exists
 	progress io.Writer
 	place    string // position, e.g. "[2/3]"
+	idle     bool   // of gobuild
 }
 
 // title names the binaries. Binaries of another version have it in their names.
@@ -72,7 +73,7 @@ func (j job) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec.Label, spec.Output = j.label(), unfinished
+	spec.Label, spec.Output, spec.Idle = j.label(), unfinished, j.idle
 	if err := gobuild.Run(ctx, j.progress, spec); err != nil {
 		return err
 	}

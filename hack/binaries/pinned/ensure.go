@@ -24,6 +24,40 @@ func Ensure(ctx context.Context, progress io.Writer, names ...string) (map[strin
 	return s.ensure(ctx, names)
 }
 
+// EnsureIdle is Ensure with the time that other programs leave, for binaries that are needed later.
+func EnsureIdle(ctx context.Context, progress io.Writer, names ...string) error {
+	s, err := cached(progress)
+	if err != nil {
+		return err
+	}
+	s.idle = true
+	_, err = s.ensure(ctx, names)
+	return err
+}
+
+// Apart returns those of the named binaries that no build of the others makes or waits for.
+func Apart(names, others []string) ([]string, error) {
+	used := map[*module]bool{}
+	for _, name := range others {
+		b, err := find(table, name)
+		if err != nil {
+			return nil, err
+		}
+		used[b.module] = true
+	}
+	var apart []string
+	for _, name := range names {
+		b, err := find(table, name)
+		if err != nil {
+			return nil, err
+		}
+		if !used[b.module] {
+			apart = append(apart, name)
+		}
+	}
+	return apart, nil
+}
+
 // Version returns the version of a binary, as its go.mod pins it.
 func Version(name string) (string, error) {
 	s, err := cached(io.Discard)
@@ -155,6 +189,7 @@ type shelf struct {
 	toolchain string // release of Go of all builds, such as go1.27.4
 	bin       string // directory of the results
 	table     []binary
+	idle      bool // of gobuild
 	progress  io.Writer
 }
 
@@ -190,7 +225,7 @@ func (s shelf) build(ctx context.Context, j job, place string) error {
 	if len(j.binaries) == 0 {
 		return nil
 	}
-	j.progress, j.place = s.progress, place
+	j.progress, j.place, j.idle = s.progress, place, s.idle
 	return j.build(ctx)
 }
 

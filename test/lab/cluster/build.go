@@ -41,9 +41,12 @@ const Roots = "roots"
 // ignition is the program that configures instances.
 const ignition = "ignition"
 
+// Programs returns the programs of others that Up builds, also with InstancesLater.
+func Programs() []string { return slices.Concat(programs, plugins) }
+
 // Steps returns the steps of Up that build what is missing.
 func Steps() ([]steps.Step, error) {
-	missing, err := pinned.Missing(slices.Concat(programs, plugins, []string{ignition})...)
+	missing, err := pinned.Missing(append(Programs(), ignition)...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,6 +50,9 @@ type Options struct {
 	Progress io.Writer
 }
 
+// userPrograms are the programs of a user.
+var userPrograms = []string{"kubectl", "helm"}
+
 // Hosting is a lab with hypershift installed.
 type Hosting struct {
 	*cluster.Lab
@@ -69,6 +73,7 @@ type Hosting struct {
 
 	options Options
 	root    string
+	ahead   ahead
 	// The roles in AWS of the operator and of external-dns.
 	role, dnsRole string
 }
@@ -89,6 +94,16 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 		return nil, err
 	}
 	o.Lab.InstancesLater = o.ControlPlanesFirst && len(first) > 0
+	if o.Lab.InstancesLater {
+		if err := h.buildAhead(ctx, first); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				h.ahead.stop()
+			}
+		}()
+	}
 	if h.Lab, err = cluster.Up(ctx, o.Lab); err != nil {
 		return nil, err
 	}
@@ -100,7 +115,7 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 	if err := h.prepareAccount(ctx); err != nil {
 		return nil, err
 	}
-	if h.Programs, err = pinned.Ensure(ctx, o.Progress, "kubectl", "helm"); err != nil {
+	if h.Programs, err = pinned.Ensure(ctx, o.Progress, userPrograms...); err != nil {
 		return nil, err
 	}
 	h.Partial = o.Lab.InstancesLater
@@ -108,6 +123,35 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 		return nil, err
 	}
 	return h, h.Install(ctx)
+}
+
+// ahead is a build that runs meanwhile.
+type ahead struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+func (a ahead) stop() {
+	if a.cancel != nil {
+		a.cancel()
+		<-a.ended
+	}
+}
+
+// buildAhead builds programs of Complete while Start works, which leaves a part of the cores idle: packages wait for what they import. Complete
+// builds what an error or Stop has left.
+func (h *Hosting) buildAhead(ctx context.Context, first []string) error {
+	names, err := pinned.Apart(images.Programs(), slices.Concat(cluster.Programs(), userPrograms, images.Programs(first...)))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	h.ahead = ahead{cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(h.ahead.ended)
+		_ = pinned.EnsureIdle(ctx, h.options.Progress, names...)
+	}()
+	return nil
 }
 
 // Steps returns the steps of Start, and of Complete, that build what is missing, in their order.
@@ -119,7 +163,7 @@ func (o Options) Steps() ([]steps.Step, error) {
 	var all []steps.Step
 	for _, missing := range []func() ([]steps.Step, error){
 		cluster.Steps,
-		func() ([]steps.Step, error) { return pinned.Missing("kubectl", "helm") },
+		func() ([]steps.Step, error) { return pinned.Missing(userPrograms...) },
 		func() ([]steps.Step, error) { return images.Steps(first...) },
 		func() ([]steps.Step, error) { return images.Steps() },
 	} {
@@ -249,5 +293,6 @@ func (h *Hosting) Apply(ctx context.Context, variables map[string]string, manife
 
 // Stop uninstalls hypershift and removes the lab.
 func (h *Hosting) Stop(ctx context.Context) error {
+	h.ahead.stop()
 	return errors.Join(h.Uninstall(ctx), h.Lab.Down(ctx))
 }

@@ -229,16 +229,19 @@ func Built() (bool, error) {
 	return true, nil
 }
 
-// Steps returns the steps of Push that build the missing programs of images; without keys, of those that are pushed without a request.
-func Steps(keys ...string) ([]steps.Step, error) {
+// Programs returns the programs of images; without keys, of those that are pushed without a request.
+func Programs(keys ...string) []string {
 	var names []string
 	for _, i := range chosen(keys) {
 		for _, program := range i.programs {
 			names = append(names, program.name)
 		}
 	}
-	return pinned.Missing(names...)
+	return names
 }
+
+// Steps returns the steps of Push that build the missing ones of these programs.
+func Steps(keys ...string) ([]steps.Step, error) { return pinned.Missing(Programs(keys...)...) }
 
 // chosen returns the images of these names or keys, or without names all images except those with onRequest.
 func chosen(names []string) []image {

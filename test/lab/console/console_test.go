@@ -26,18 +26,8 @@ import (
 // console is a console with clusters in memory.
 type console struct {
 	*consoletest.Source
-	address string
-	stop    func()
-}
-
-// url is the address of a page, with the token.
-func (c *console) url(path string) string {
-	base, token, _ := strings.Cut(c.address, "/?token=")
-	separator := "?"
-	if strings.Contains(path, "?") {
-		separator = "&"
-	}
-	return base + path + separator + "token=" + token
+	consoletest.Address
+	stop func()
 }
 
 func start(t *testing.T, source *consoletest.Source) *console {
@@ -63,7 +53,7 @@ func start(t *testing.T, source *consoletest.Source) *console {
 	}
 	opened, ended := make(chan string, 1), make(chan error, 1)
 	go func() { ended <- server.Serve(ctx, listener, func(address string) { opened <- address }) }()
-	c := &console{Source: source, address: <-opened}
+	c := &console{Source: source, Address: consoletest.Address(<-opened)}
 	stopped := false
 	c.stop = func() {
 		if stopped {
@@ -97,7 +87,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	for _, look := range []browser.Appearance{{Width: 1400, Height: 1000}, {Width: 1400, Height: 1000, Dark: true}, {Width: 390, Height: 844}} {
 		page.Show(look)
 		for _, path := range pages {
-			page.Go(c.url(path))
+			page.Go(c.Page(path))
 			for _, violation := range page.Accessibility() {
 				t.Errorf("%s, %+v: %s", path, look, violation)
 			}
@@ -113,7 +103,7 @@ func TestPagesAreAccessible(t *testing.T) {
 func TestChangesAppearWithinASecond(t *testing.T) {
 	c, key := demo(t)
 	page := browser.Open(t)
-	page.Go(c.url("/clusters/clusters/demo"))
+	page.Go(c.Page("/clusters/clusters/demo"))
 	page.Has(fmt.Sprintf(segmentState, "endpoint")+` === "ok"`, 5*time.Second)
 	page.Has(`document.querySelector("#currency time").textContent.endsWith("ago")`, 5*time.Second)
 	broken, err := c.Cluster(t.Context(), key)
@@ -138,7 +128,7 @@ func TestChangesAppearWithinASecond(t *testing.T) {
 	c.Put(whole)
 	page.Has(fmt.Sprintf(segmentState, "endpoint")+` === "ok"`, time.Second)
 
-	page.Go(c.url("/?q=clusters/demo"))
+	page.Go(c.Page("/?q=clusters/demo"))
 	page.Has(`document.querySelectorAll("#rows tr").length === 1`, time.Second)
 	time.Sleep(200 * time.Millisecond) // until the page is live
 	c.Delete(key)
@@ -148,7 +138,7 @@ func TestChangesAppearWithinASecond(t *testing.T) {
 func TestListFollowsTheSearchField(t *testing.T) {
 	c, _ := demo(t)
 	page := browser.Open(t)
-	page.Go(c.url("/"))
+	page.Go(c.Page("/"))
 	page.Has(`document.querySelectorAll("#rows tr").length === 26`, 5*time.Second)
 	page.Press("/")
 	if focus := browser.Eval[string](page, "document.activeElement.id"); focus != "q" {
@@ -167,7 +157,7 @@ func TestListFollowsTheSearchField(t *testing.T) {
 func TestLostConnectionIsVisible(t *testing.T) {
 	c, _ := demo(t)
 	page := browser.Open(t)
-	page.Go(c.url("/clusters/clusters/demo"))
+	page.Go(c.Page("/clusters/clusters/demo"))
 	page.Has(`document.querySelector("#currency time").textContent.endsWith("ago") && document.querySelector("#problem").hidden`, 5*time.Second)
 
 	health := c.Health()
@@ -186,7 +176,7 @@ func TestLostConnectionIsVisible(t *testing.T) {
 func TestKeyboard(t *testing.T) {
 	c, _ := demo(t)
 	page := browser.Open(t)
-	page.Go(c.url("/?q=clusters/demo"))
+	page.Go(c.Page("/?q=clusters/demo"))
 	for range 40 {
 		page.Press("\t")
 		if strings.HasPrefix(browser.Eval[string](page, `document.activeElement.getAttribute("href") || ""`), "/clusters/") {
@@ -211,7 +201,7 @@ func TestHostileTexts(t *testing.T) {
 	c.Put(hostile)
 	page := browser.Open(t)
 	for _, path := range []string{"/", "/?q=" + "%22%3E%3Cscript%3Edocument.title='attacked'%3C/script%3E", "/clusters/clusters/hostile", "/clusters/clusters/hostile/timeline?lanes=all", "/clusters/clusters/hostile/cost"} {
-		page.Go(c.url(path))
+		page.Go(c.Page(path))
 		time.Sleep(500 * time.Millisecond) // until the page is live
 		if title := browser.Eval[string](page, "document.title"); strings.Contains(title, "attacked") {
 			t.Errorf("%s ran a script", path)
@@ -228,7 +218,7 @@ func TestAThousandClusters(t *testing.T) {
 	consoletest.Fleet(source, 1000, time.Now())
 	c := start(t, source)
 	page := browser.Open(t)
-	page.Go(c.url("/"))
+	page.Go(c.Page("/"))
 	page.Has(`document.querySelectorAll("#rows tr").length === 1000`, 10*time.Second)
 	paint := browser.Eval[float64](page, `performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 1e9`)
 	heap := browser.Eval[float64](page, `performance.memory.usedJSHeapSize / 1048576`)
@@ -282,7 +272,7 @@ func TestScreenshots(t *testing.T) {
 	for _, look := range []browser.Appearance{{Width: 1400, Height: 900}, {Width: 1400, Height: 900, Dark: true}, {Width: 390, Height: 844}} {
 		page.Show(look)
 		for i, path := range pages {
-			page.Go(c.url(path))
+			page.Go(c.Page(path))
 			time.Sleep(300 * time.Millisecond)
 			page.Screenshot(filepath.Join(directory, fmt.Sprintf("%d-%t-%d.png", look.Width, look.Dark, i)))
 		}

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	hyperv1 "github.com/hosted-control-planes/hypershift/api/hypershift/v1beta1"
+	"github.com/hosted-control-planes/hypershift/internal/cli/console/consoletest"
 	"github.com/hosted-control-planes/hypershift/internal/component"
 	"github.com/hosted-control-planes/hypershift/test/lab/browser"
 )
@@ -48,7 +49,7 @@ func TestConsole(t *testing.T) {
 	c := &consoleScenario{hosted: h, page: page, path: "/clusters/" + h.hc.Namespace + "/" + h.hc.Name, console: admin}
 
 	page.Show(browser.Appearance{Width: 1500, Height: 900})
-	page.Go(admin.url(c.path))
+	page.Go(admin.Page(c.path))
 	page.Has(`document.body.textContent.includes("There is no HostedCluster")`, appears)
 	browser.Eval[bool](page, observer)
 	h.create()
@@ -76,26 +77,19 @@ const observer = `(() => {
 	return true;
 })()`
 
-// runningConsole is a console that runs as a process.
-type runningConsole struct{ address string }
-
-// url is the address of a page, with the token.
-func (c runningConsole) url(path string) string {
-	base, token, _ := strings.Cut(c.address, "/?token=")
-	separator := "?"
-	if strings.Contains(path, "?") {
-		separator = "&"
-	}
-	return base + path + separator + "token=" + token
-}
-
 // startConsole runs the program until the end of the test.
-func startConsole(t *testing.T, program string, env []string, args ...string) runningConsole {
+func startConsole(t *testing.T, program string, env []string, args ...string) consoletest.Address {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := exec.CommandContext(ctx, program, append([]string{"console", "--port", "0", "--no-browser"}, args...)...)
 	cmd.Env = append(env, "HOME="+t.TempDir(), "PATH="+os.Getenv("PATH"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	return consoletest.Address(firstLine(t, cmd, cancel))
+}
+
+// firstLine starts a program that prints its address, and returns its first line. The program is stopped at the end of the test.
+func firstLine(t *testing.T, cmd *exec.Cmd, stop func()) string {
+	t.Helper()
 	var problems strings.Builder
 	cmd.Stderr = &problems
 	out, err := cmd.StdoutPipe()
@@ -106,22 +100,22 @@ func startConsole(t *testing.T, program string, env []string, args ...string) ru
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // it was interrupted
+		stop()
+		_ = cmd.Wait() // it was stopped
 	})
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		_ = cmd.Wait()
-		t.Fatalf("the console ended: %s", problems.String())
+		t.Fatalf("%s ended: %s", cmd, problems.String())
 	}
-	return runningConsole{lines.Text()}
+	return lines.Text()
 }
 
 type consoleScenario struct {
 	*hosted
 	page    *browser.Page
 	path    string
-	console runningConsole
+	console consoletest.Address
 }
 
 func (c *consoleScenario) segment(id string) string {
@@ -155,7 +149,7 @@ func (c *consoleScenario) picture(name string) {
 // loses breaks something, waits until condition reports it, and checks that the page shows that segment as broken in time.
 func (c *consoleScenario) loses(t *testing.T, segment string, breakIt func(context.Context) error, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	c.page.Go(c.console.url(c.path))
+	c.page.Go(c.console.Page(c.path))
 	c.page.Has(c.segment(segment)+` === "ok"`, appears)
 	c.must(breakIt(t.Context()))
 	c.eventually("a condition reports it", func(ctx context.Context) error {
@@ -258,7 +252,7 @@ func (c *consoleScenario) otherPages(t *testing.T) {
 		"console-leftovers": {"/leftovers", fmt.Sprintf(`document.querySelector("main").textContent.includes(%q)`, c.hc.Spec.InfraID)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.page.Go(c.console.url(page.path))
+			c.page.Go(c.console.Page(page.path))
 			c.page.Has(page.has, 20*time.Second)
 			c.picture(name)
 			for _, violation := range c.page.Accessibility() {
@@ -274,9 +268,9 @@ func (c *consoleScenario) tenant(t *testing.T, program string) {
 	u.becomeTenant("team-console")
 	console := startConsole(t, program, u.env)
 	page := browser.Open(t)
-	page.Go(console.url("/"))
+	page.Go(console.Page("/"))
 	page.Has(`document.querySelector("#rows").textContent.includes("no hosted cluster matches") && document.querySelector("footer").textContent.includes("Only namespace team-console")`, appears)
-	page.Go(console.url(c.path))
+	page.Go(console.Page(c.path))
 	if text := page.Text("main"); !strings.Contains(text, "There is no HostedCluster") {
 		t.Errorf("a tenant sees another namespace: %s", text)
 	}
@@ -331,28 +325,11 @@ func forwardConsole(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := exec.CommandContext(ctx, on.Programs["kubectl"], "--kubeconfig", on.Kubeconfig, "port-forward", "--namespace", "hypershift", "service/hypershift-console", ":443")
-	var problems strings.Builder
-	cmd.Stderr = &problems
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // it was killed
-	})
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		_ = cmd.Wait()
-		t.Fatalf("kubectl port-forward ended: %s", problems.String())
-	}
+	line := firstLine(t, cmd, cancel)
 	// Forwarding from 127.0.0.1:41234 -> 8443
-	address, _, found := strings.Cut(strings.TrimPrefix(lines.Text(), "Forwarding from "), " ->")
+	address, _, found := strings.Cut(strings.TrimPrefix(line, "Forwarding from "), " ->")
 	if !found {
-		t.Fatalf("kubectl port-forward prints %q", lines.Text())
+		t.Fatalf("kubectl port-forward prints %q", line)
 	}
 	return "https://" + address
 }

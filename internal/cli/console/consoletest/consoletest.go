@@ -1,4 +1,4 @@
-// Package consoletest has hosted clusters in memory, for tests of the console's pages.
+// Package consoletest has hosted clusters in memory, and addresses of pages, for tests of the console.
 package consoletest
 
 import (

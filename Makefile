@@ -70,7 +70,7 @@ help: ## list all targets
 demo: ## create, use, upgrade and delete two hosted clusters on a lab on this machine, as root (KEEP=1 keeps them; BUNDLE: of `make bundle`)
 	@hack/packages/install.sh lab
 	@$(if $(BUNDLE),go run ./hack/bundle -unpack '$(BUNDLE)')
-	@go run ./hack/progress -C $(LAB) -o bin/demo "compiling the demo" ./demo
+	@go run ./hack/progress -C $(LAB) -o bin/demo -expect 3m "compiling the demo" ./demo
 	@go run ./hack/progress -C $(LAB) -o bin/lab "compiling the lab" .
 	@bin/demo $(if $(KEEP),-keep) -machines $(MACHINES)
 
@@ -80,7 +80,7 @@ demo-kind: ## create a hosted cluster on kind, from the images of a release (nev
 
 .PHONY: test
 test: binaries ## run all tests except e2e: unit, crash consistency, API validation, AWS contract, chart, integration
-	@go run ./hack/progress "compiling everything except the lab" $(LIBRARIES) ./... $(API)
+	@go run ./hack/progress -expect 6m "compiling everything except the lab" $(LIBRARIES) ./... $(API)
 	@go run ./hack/progress -C $(LAB) "compiling the lab" $(LIBRARIES) ./...
 	failed=0; \
 	$(GOTEST) --format pkgname -- $(NOVET) -timeout 45m -parallel 6 ./... $(API) || failed=1; \

@@ -1,6 +1,6 @@
 // Command progress runs `go build` and shows its progress: with empty caches, it downloads and compiles for minutes.
 //
-//	go run ./hack/progress [-C DIRECTORY] [-o FILE] LABEL [build flags] [packages]
+//	go run ./hack/progress [-C DIRECTORY] [-o FILE] [-expect DURATION] LABEL [build flags] [packages]
 //
 // A program that a bundle has brought (hack/bundle) is not built.
 package main
@@ -25,14 +25,15 @@ import (
 func main() {
 	dir := flag.String("C", "", "directory of the build, in the module of the packages")
 	output := flag.String("o", "", "file of the program")
+	expected := flag.Duration("expect", time.Minute, "how long it takes on two cores with empty caches")
 	flag.Parse()
 	if flag.NArg() < 2 {
-		fmt.Fprintln(os.Stderr, "usage: progress [-C DIRECTORY] [-o FILE] LABEL [build flags] [packages]")
+		fmt.Fprintln(os.Stderr, "usage: progress [-C DIRECTORY] [-o FILE] [-expect DURATION] LABEL [build flags] [packages]")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	shown, err := screen.On(os.Stderr, steps.Step{Name: flag.Arg(0), Expected: time.Minute})
+	shown, err := screen.On(os.Stderr, steps.Step{Name: flag.Arg(0), Expected: *expected})
 	if err == nil {
 		err = build(ctx, shown, *dir, *output, flag.Arg(0), flag.Args()[1:])
 		shown.Clear()

@@ -60,6 +60,16 @@ func TestBinaryIsBuiltOnce(t *testing.T) {
 	}
 }
 
+func TestProgramsApartHaveOtherModules(t *testing.T) {
+	got, err := Apart([]string{"etcdctl", "ignition", "kubelet-1.36.3", "kube-proxy-1.36.3"}, []string{"etcd", "kube-apiserver-1.36.3"})
+	if want := []string{"ignition", "kubelet-1.36.3"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	if _, err := Apart([]string{"etcd"}, []string{"none"}); err == nil {
+		t.Error("an unknown program has a module")
+	}
+}
+
 func TestChangedPinIsBuiltAgain(t *testing.T) {
 	s, _ := newShelf(t, hello)
 	before, err := s.ensure(t.Context(), []string{"tool"})

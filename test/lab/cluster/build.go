@@ -18,6 +18,7 @@ import (
 	"github.com/hosted-control-planes/hypershift/hack/images/rootfs"
 	"github.com/hosted-control-planes/hypershift/hack/progress/steps"
 	"github.com/hosted-control-planes/hypershift/test/awsemulator"
+	"github.com/hosted-control-planes/hypershift/test/lab/images"
 	"github.com/hosted-control-planes/hypershift/test/lab/networkpolicy"
 )
 
@@ -42,7 +43,7 @@ const Roots = "roots"
 const ignition = "ignition"
 
 // Programs returns the programs of others that Up builds, also with InstancesLater.
-func Programs() []string { return slices.Concat(programs, plugins) }
+func Programs() []string { return slices.Concat(programs, plugins, images.Programs(firstImages...)) }
 
 // Steps returns the steps of Up that build what is missing.
 func Steps() ([]steps.Step, error) {

@@ -138,8 +138,8 @@ func (a ahead) stop() {
 	}
 }
 
-// buildAhead builds programs of Complete while Start works, which leaves a part of the cores idle: packages wait for what they import. Complete
-// builds what an error or Stop has left.
+// buildAhead builds programs of Complete until then. Start leaves a part of the cores idle: packages wait for what they import. Complete
+// builds what is left, with the packages that were compiled.
 func (h *Hosting) buildAhead(ctx context.Context, first []string) error {
 	names, err := pinned.Apart(images.Programs(), slices.Concat(cluster.Programs(), userPrograms, images.Programs(first...)))
 	if err != nil {
@@ -214,6 +214,7 @@ func (h *Hosting) Release(ctx context.Context, version string) (string, error) {
 
 // Complete builds and pushes the images that Start has left out. The release of control planes alone is replaced.
 func (h *Hosting) Complete(ctx context.Context) error {
+	h.ahead.stop() // from here, builds have all cores
 	if err := h.PrepareInstances(ctx, h.options.Progress); err != nil {
 		return err
 	}

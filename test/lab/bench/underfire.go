@@ -31,8 +31,6 @@ const (
 	baseline = 15 * time.Second
 	// rotationPause is the minimum duration of each step of a rotation of certificates in this section.
 	rotationPause = "45s"
-	// off is how long a machine is without power.
-	off = 2 * time.Minute
 )
 
 // attacked is a hosted cluster with a disrupted control plane.
@@ -58,7 +56,7 @@ type fired struct {
 // after the other.
 func underFire(ctx context.Context, l *labBench) (rows []report.Row, err error) {
 	d := &disruption.Disruptor{
-		Management: l.management, Machines: l.Lab, Release: l.Release, Newer: l.Versions[0], Older: l.Versions[1], Off: off,
+		Management: l.management, Machines: l.Lab, Release: l.Release, Newer: l.Versions[0], Older: l.Versions[1], Off: 2 * time.Minute,
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -150,59 +148,30 @@ func calm(ctx context.Context, users *load.Load, span time.Duration) error {
 // fireRows are the rows of all events; those without a result are not measured.
 func fireRows(results map[string]fired) (rows []report.Row) {
 	for _, event := range fireEvents {
-		var measured []fired
-		if f, found := results[event.Name]; found {
-			measured = []fired{f}
+		var failed, gap []float64
+		f, measured := results[event.Name]
+		if measured {
+			failed, gap = []float64{float64(f.Highly.Failed)}, []float64{f.Single.Gap.Seconds()}
+		}
+		lost := report.Within("failed requests, more than one replica", 0, "", failed...).WithDetail("%s", f.HighlyDetail).WhatWasTried(fireTried[event.Name])
+		if event.Name == disruption.Upgrade.Name {
+			lost = lost.Earlier("1 of 1,277")
 		}
 		rows = append(rows, report.Row{
 			What: "requests of users: " + event.Name, Note: fireNotes[event.Name],
-			Figures: append(lostFigures(event, measured), gapFigure(event, measured)),
+			Figures: []report.Figure{lost, report.Within("longest gap, one replica", gapGoal(event), "s", gap...).WithDetail("%s", f.SingleDetail).WhatWasTried(gapTried[event.Name])},
 		})
 	}
 	return rows
 }
 
-// lostFigures are the failed requests to the highly available control plane. A write that is in flight to a machine that dies is lost, because
-// no client may repeat it: at most one for each connection that was open to the machine, and one client of the load writes.
-func lostFigures(event disruption.Event, measured []fired) []report.Figure {
-	var failed, reads, creates []float64
-	detail := ""
-	for _, f := range measured {
-		failed = append(failed, float64(f.Highly.Failed))
-		reads, creates = append(reads, float64(f.Highly.Failed-f.Highly.FailedCreates)), append(creates, float64(f.Highly.FailedCreates))
-		detail = f.HighlyDetail
+// gapGoal is the maximum gap, in seconds. Kubernetes counts a node as lost after 50 s without a heartbeat; then a volume is detached and
+// attached, and etcd and the API server start.
+func gapGoal(event disruption.Event) float64 {
+	if event.Name == disruption.MachineStop.Name {
+		return 90
 	}
-	switch event.Name {
-	case disruption.MachineDeath.Name, disruption.MachineStop.Name, disruption.ZoneDeath.Name:
-		return []report.Figure{
-			report.Within("failed reads, more than one replica", 0, "", reads...).WithDetail("%s", detail).WhatWasTried(fireTried[event.Name]),
-			report.Within("failed creates, more than one replica", 1, "", creates...).WhatWasTried(fireTried[event.Name]),
-		}
-	}
-	lost := report.Within("failed requests, more than one replica", 0, "", failed...).WithDetail("%s", detail).WhatWasTried(fireTried[event.Name])
-	if event.Name == disruption.Upgrade.Name {
-		lost = lost.Earlier("1 of 1,277")
-	}
-	return []report.Figure{lost}
-}
-
-// gapFigure is the longest time that a client of the control plane with one replica was without an answer. Kubernetes counts a node as lost
-// after 50 s without a heartbeat; then a volume is detached and attached, and etcd and the API server start. Without a word of the cloud
-// provider, etcd waits for its machine.
-func gapFigure(event disruption.Event, measured []fired) report.Figure {
-	name, goal, without := "longest gap, one replica", 10.0, time.Duration(0)
-	switch event.Name {
-	case disruption.MachineStop.Name:
-		goal = 90
-	case disruption.MachineDeath.Name, disruption.ZoneDeath.Name:
-		name, goal, without = "longest gap, one replica, besides the two minutes without the machine", 20, off
-	}
-	var gaps []float64
-	detail := ""
-	for _, f := range measured {
-		gaps, detail = append(gaps, (f.Single.Gap-without).Seconds()), f.SingleDetail
-	}
-	return report.Within(name, goal, "s", gaps...).WithDetail("%s", detail).WhatWasTried(gapTried[event.Name])
+	return 10
 }
 
 // attacked creates a hosted cluster of the older version, with encrypted Secrets, and begins to send the requests of its users.

@@ -72,7 +72,6 @@ type Load struct {
 	slow    int
 	retried int
 	failed  map[string]int // by the error
-	creates int            // of these
 }
 
 // stream sends one request after the other.
@@ -99,8 +98,6 @@ type Count struct {
 	// Asked is the number of requests, Failed the number without a good answer, Slow the number with a good answer after more
 	// than 5 seconds, and Retried the number of repeated requests: on request of the server, or as described in Options.
 	Asked, Failed, Slow, Retried int
-	// FailedCreates are those of the failed requests that should have created an object.
-	FailedCreates int
 	// Words lists the errors and how often each occurred.
 	Words string
 	// Gap is the longest time between two good answers to the same client, and Gaps has it for each client. A client that has no
@@ -227,9 +224,6 @@ func (l *Load) add(s *stream, began time.Time, problem string, retried int) {
 	l.retried += retried
 	if problem != "" {
 		l.failed[problem]++
-		if s.name == Creates {
-			l.creates++
-		}
 		return
 	}
 	l.good++
@@ -340,7 +334,7 @@ func (l *Load) Count() Count {
 		c.Gaps[s.name] = max(s.gap, time.Since(s.answered))
 		c.Gap, s.gap = max(c.Gap, c.Gaps[s.name]), 0
 	}
-	c.Asked, c.FailedCreates, c.Slow, c.Retried, c.Words = l.good+c.Failed, l.creates, l.slow, l.retried, strings.Join(parts, "; ")
-	l.good, l.creates, l.slow, l.retried, l.failed = 0, 0, 0, 0, map[string]int{}
+	c.Asked, c.Slow, c.Retried, c.Words = l.good+c.Failed, l.slow, l.retried, strings.Join(parts, "; ")
+	l.good, l.slow, l.retried, l.failed = 0, 0, 0, map[string]int{}
 	return c
 }

@@ -88,8 +88,8 @@ func fleet(b *testing.B, documents [][]byte, transform toolscache.TransformFunc)
 	utilruntime.Must(kubescheme.AddToScheme(s))
 	utilruntime.Must(hyperv1.AddToScheme(s))
 	decoder := serializer.NewCodecFactory(s).UniversalDeserializer()
-	for i := range clusters {
-		for _, document := range documents {
+	for _, document := range documents { // as informers do it: all objects of a kind, then those of the next
+		for i := range clusters {
 			obj, _, err := decoder.Decode(bytes.ReplaceAll(document, []byte("demo"), fmt.Appendf(nil, "demo-%d", i)), nil, nil)
 			if err != nil {
 				continue // a kind of another API

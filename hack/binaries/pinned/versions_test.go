@@ -40,15 +40,15 @@ var shared = []struct {
 	{
 		because: "these use the libraries of Kubernetes of this repository",
 		dirs: []string{
-			"agnhost", "cloud-controller-manager", "conformance", "containerd", "cyclonus", "etcd", "external-dns", "flannel", "helm", "karpenter",
-			"konnectivity", "kubernetes", "kwok", "metrics-server",
+			"agnhost", "cloud-controller-manager", "conformance", "containerd", "coredns", "cyclonus", "etcd", "external-dns", "flannel", "helm",
+			"karpenter", "konnectivity", "kubernetes", "kwok", "metrics-server",
 		},
 		like:    []string{rootModule, labModule},
 		modules: kubernetesLibraries,
 	},
 	{
 		because: "these use the libraries of Kubernetes 1.35",
-		dirs:    []string{"cluster-api", "cluster-api-provider-aws", "coredns"},
+		dirs:    []string{"cluster-api", "cluster-api-provider-aws"},
 		modules: kubernetesLibraries,
 	},
 	{

@@ -27,6 +27,7 @@ type cost struct {
 	Seconds, CPU float64
 	Memory       memoryUsage
 	Heap         float64 // MB, after a collection
+	Fake         float64 // MB of it that are the fake's
 	Calls        map[string]int
 	Refused      int
 	Written      written
@@ -72,11 +73,16 @@ func (c *cost) spent(began time.Time, cpuBefore time.Duration) (err error) {
 	if c.Memory, err = readMemory(); err != nil {
 		return err
 	}
+	c.Heap = heapInUse()
+	return profileHeap()
+}
+
+// heapInUse is the heap in MB after a collection.
+func heapInUse() float64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	c.Heap = float64(m.HeapAlloc) / (1 << 20)
-	return profileHeap()
+	return float64(m.HeapAlloc) / (1 << 20)
 }
 
 // quietMemory is the memory of the process after it has returned all unused memory.

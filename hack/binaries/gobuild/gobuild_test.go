@@ -38,8 +38,10 @@ func compile(t *testing.T, idle bool) []string {
 }
 
 func TestCompilersCollectGarbageLessOften(t *testing.T) {
-	t.Setenv("GOGC", "")
-	os.Unsetenv("GOGC")
+	t.Setenv("GOGC", "") // restored at the end
+	if err := os.Unsetenv("GOGC"); err != nil {
+		t.Fatal(err)
+	}
 	for _, seen := range compile(t, false) {
 		if !strings.HasSuffix(seen, " 400 2GiB") {
 			t.Errorf("a compiler ran with priority, GOGC and GOMEMLIMIT %s", seen)

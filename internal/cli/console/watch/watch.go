@@ -165,7 +165,8 @@ func (s *Store) cacheOptions() cache.Options {
 		// Everything that reads from the store only reads.
 		DefaultUnsafeDisableDeepCopy: new(bool),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Event{}: {Field: fields.OneTermEqualSelector("involvedObject.apiVersion", hyperv1.GroupVersion.String())},
+			&corev1.Event{}:   {Field: fields.OneTermEqualSelector("involvedObject.apiVersion", hyperv1.GroupVersion.String())},
+			&corev1.Service{}: {Field: fields.OneTermNotEqualSelector("spec.type", string(corev1.ServiceTypeClusterIP))},
 		},
 		DefaultWatchErrorHandler: func(_ context.Context, r *toolscache.Reflector, err error) {
 			s.mu.Lock()

@@ -32,7 +32,7 @@ go tool applyconfiguration-gen \
 	--output-pkg "$module/api/applyconfiguration" \
 	"$api"
 # Without its markers, the comment of a field ends with an empty line, which the formatter of Go 1.27 keeps.
-find api/applyconfiguration -name '*.go' -exec sed -i -e '/^[[:space:]]*\/\/$/{N' -e '/\n[[:space:]]*\/\//!s/^[^\n]*\n//' -e '}' {} +
+find api/applyconfiguration -name '*.go' -exec perl -0pi -e 's#^\t*//\n(?!\t*//)##gm' {} +
 
 echo "clientset with its fake"
 rm -rf api/client/clientset

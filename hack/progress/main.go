@@ -46,7 +46,7 @@ func main() {
 
 func build(ctx context.Context, progress io.Writer, dir, output, label string, args []string) error {
 	if output == "" {
-		return gobuild.Build(ctx, progress, label, dir, nil, args...)
+		return gobuild.Build(ctx, progress, label, dir, args...)
 	}
 	output, err := filepath.Abs(output)
 	if err != nil {
@@ -59,7 +59,7 @@ func build(ctx context.Context, progress io.Writer, dir, output, label string, a
 	if program != "" {
 		return place(program, output)
 	}
-	return gobuild.Build(ctx, progress, label, dir, nil, append([]string{"-o", output}, args...)...)
+	return gobuild.Build(ctx, progress, label, dir, append([]string{"-o", output}, args...)...)
 }
 
 // place copies a program. A new file replaces the old one, which may run.

@@ -77,11 +77,7 @@ func Run(ctx context.Context, progress io.Writer, spec Spec) error {
 
 func (s Spec) buildCommands(ctx context.Context, progress io.Writer) error {
 	args := slices.Concat([]string{"-buildvcs=false", "-o", s.Output}, s.Flags, s.Packages)
-	return s.goBuild(ctx, progress, args...)
-}
-
-func (s Spec) goBuild(ctx context.Context, progress io.Writer, args ...string) error {
-	return run(ctx, progress, s, append([]string{"build", "-v"}, args...)...)
+	return s.run(ctx, progress, "build", append([]string{"-v"}, args...)...)
 }
 
 // buildTests first compiles what the tests import: go test does not show which packages it compiles. It does not vet, because vet would
@@ -92,11 +88,11 @@ func (s Spec) buildTests(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 	args := slices.Concat([]string{"-buildvcs=false"}, s.Flags, imports)
-	if err := s.goBuild(ctx, progress, args...); err != nil {
+	if err := s.run(ctx, progress, "build", append([]string{"-v"}, args...)...); err != nil {
 		return err
 	}
-	args = slices.Concat([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-o", s.Output}, s.Flags, s.Packages)
-	return run(ctx, progress, s, args...)
+	args = slices.Concat([]string{"-c", "-vet=off", "-buildvcs=false", "-o", s.Output}, s.Flags, s.Packages)
+	return s.run(ctx, progress, "test", args...)
 }
 
 // testImports are the packages that the tests import.
@@ -125,28 +121,27 @@ func Executable(pkg string) string {
 
 var majorVersion = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
 
-// Build runs `go build` with args in dir, with env added to the environment of this process.
-func Build(ctx context.Context, progress io.Writer, label, dir string, env []string, args ...string) error {
-	return Spec{Label: label, Dir: dir, Env: env}.goBuild(ctx, progress, args...)
+// Build runs `go build` with args in dir.
+func Build(ctx context.Context, progress io.Writer, label, dir string, args ...string) error {
+	return Spec{Label: label, Dir: dir}.run(ctx, progress, "build", append([]string{"-v"}, args...)...)
 }
 
-// compilers makes compilers and linkers collect garbage less often, which is a fifth of their time, until one has the memory of this limit.
+// compilers makes compilers and linkers collect garbage less often, which saves a fifth of their time, until one has the memory of this limit.
 var compilers = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
 
-// lowest is the priority of an idle build.
-const lowest = 19
-
 // run runs a go command and shows that it makes progress.
-func run(ctx context.Context, progress io.Writer, s Spec, args ...string) error {
-	goTool, err := exec.LookPath("go")
+func (s Spec) run(ctx context.Context, progress io.Writer, subcommand string, args ...string) error {
+	program, err := exec.LookPath("go")
 	if err != nil {
 		return fmt.Errorf("this needs the Go toolchain in PATH (https://go.dev/dl/): %w", err)
 	}
+	args = slices.Insert(args, 0, subcommand)
 	if s.Idle {
-		args = slices.Insert(slices.Clone(args), 1, "-p=1")
+		// A priority that is set after the start of a Go program is not that of all its threads.
+		program, args = "nice", slices.Concat([]string{"-n", "19", program, subcommand, "-p=1"}, args[1:])
 	}
 	out := &output{}
-	cmd := exec.CommandContext(ctx, goTool, args...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = s.Dir
 	cmd.Env = slices.Concat(compilers, os.Environ(), s.Env)
 	cmd.Stdout, cmd.Stderr = out, out
@@ -156,12 +151,7 @@ func run(ctx context.Context, progress io.Writer, s Spec, args ...string) error 
 
 	end := steps.Begin(progress, s.Label)
 	stop := beat(progress, s.Label, out)
-	if err = cmd.Start(); err == nil {
-		if s.Idle { // compilers inherit it
-			err = syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, lowest)
-		}
-		err = errors.Join(cmd.Wait(), err)
-	}
+	err = cmd.Run()
 	stop()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// compile writes a program that was never compiled before, and what its compiler and linker ran with, in lines.
+// compile builds a program that was never compiled before. It returns a line for each compiler and linker: priority, GOGC and GOMEMLIMIT.
 func compile(t *testing.T, idle bool) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,9 +38,11 @@ func compile(t *testing.T, idle bool) []string {
 }
 
 func TestCompilersCollectGarbageLessOften(t *testing.T) {
-	t.Setenv("GOGC", "") // restored at the end
-	if err := os.Unsetenv("GOGC"); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		t.Setenv(name, "") // restored at the end
+		if err := os.Unsetenv(name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, seen := range compile(t, false) {
 		if !strings.HasSuffix(seen, " 400 2GiB") {

@@ -126,7 +126,7 @@ func (p pin) spec(binaries []binary) gobuild.Spec {
 	spec := gobuild.Spec{
 		Dir:   p.path,
 		Flags: []string{"-trimpath", "-tags=" + strings.Join(p.tags, ","), "-ldflags=" + p.ldflags(p.version)},
-		Env:   append([]string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", selects(p.toolchain)}, p.env...),
+		Env:   append([]string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", toolchain(p.release)}, p.env...),
 	}
 	for _, b := range binaries {
 		spec.Packages = append(spec.Packages, b.pkg)

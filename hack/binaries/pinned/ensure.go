@@ -176,21 +176,21 @@ func cached(progress io.Writer) (shelf, error) {
 	if err != nil {
 		return shelf{}, err
 	}
-	toolchain, err := toolchain(filepath.Join(root, "go.mod"))
+	release, err := releaseIn(filepath.Join(root, "go.mod"))
 	if err != nil {
 		return shelf{}, err
 	}
-	return shelf{pins: filepath.Join(root, "hack", "binaries"), toolchain: toolchain, bin: filepath.Join(cache, "bin"), table: table, progress: progress}, nil
+	return shelf{pins: filepath.Join(root, "hack", "binaries"), release: release, bin: filepath.Join(cache, "bin"), table: table, progress: progress}, nil
 }
 
 // shelf is a directory with built binaries.
 type shelf struct {
-	pins      string // directory of the module directories
-	toolchain string // release of Go of all builds, such as go1.27.4
-	bin       string // directory of the results
-	table     []binary
-	idle      bool // of gobuild
-	progress  io.Writer
+	pins     string // directory of the module directories
+	release  string // of Go, for all builds, such as go1.27.4
+	bin      string // directory of the results
+	table    []binary
+	idle     bool // of gobuild
+	progress io.Writer
 }
 
 func (s shelf) ensure(ctx context.Context, names []string) (map[string]string, error) {

@@ -32,11 +32,11 @@ func newShelf(t *testing.T, program string) (shelf, *bytes.Buffer) {
 	var progress bytes.Buffer
 	tools := &module{dir: "tools", require: "example.test/tool", ldflags: func(v string) string { return "-X main.version=" + v }}
 	return shelf{
-		pins:      pins,
-		toolchain: runtime.Version(),
-		bin:       t.TempDir(),
-		table:     []binary{{name: "tool", module: tools, pkg: "example.test/tool"}},
-		progress:  &progress,
+		pins:     pins,
+		release:  runtime.Version(),
+		bin:      t.TempDir(),
+		table:    []binary{{name: "tool", module: tools, pkg: "example.test/tool"}},
+		progress: &progress,
 	}, &progress
 }
 

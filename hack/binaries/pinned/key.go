@@ -16,10 +16,10 @@ import (
 // pin is a module as its go.mod and go.sum on disk define it.
 type pin struct {
 	*module
-	path      string // absolute
-	version   string
-	toolchain string // release of Go, such as go1.27.4
-	key       string // name of the directory of the results
+	path    string // absolute
+	version string
+	release string // of Go, such as go1.27.4
+	key     string // name of the directory of the results
 }
 
 // read reads the version that a module directory pins, and derives the key of its results. The key has only the minor version of Go,
@@ -45,11 +45,11 @@ func (s shelf) read(m *module) (pin, error) {
 		}
 	}
 	h := sha256.New()
-	for _, part := range slices.Concat([]string{string(mod), string(sum), m.ldflags(version), goversion.Lang(s.toolchain), runtime.GOOS, runtime.GOARCH}, m.tags, m.env, patches) {
+	for _, part := range slices.Concat([]string{string(mod), string(sum), m.ldflags(version), goversion.Lang(s.release), runtime.GOOS, runtime.GOARCH}, m.tags, m.env, patches) {
 		fmt.Fprintf(h, "%d\n%s", len(part), part)
 	}
 	key := fmt.Sprintf("%s-%s-%s", m.dir, version, hex.EncodeToString(h.Sum(nil))[:12])
-	return pin{module: m, path: path, version: version, toolchain: s.toolchain, key: key}, nil
+	return pin{module: m, path: path, version: version, release: s.release, key: key}, nil
 }
 
 // Toolchain is the variable that selects the release of Go for all builds of this repository, or a newer one if a module needs it.
@@ -58,14 +58,14 @@ func Toolchain() (variable string, err error) {
 	if err != nil {
 		return "", err
 	}
-	release, err := toolchain(filepath.Join(root, "go.mod"))
-	return selects(release), err
+	release, err := releaseIn(filepath.Join(root, "go.mod"))
+	return toolchain(release), err
 }
 
-func selects(release string) string { return "GOTOOLCHAIN=" + release + "+auto" }
+func toolchain(release string) (variable string) { return "GOTOOLCHAIN=" + release + "+auto" }
 
-// toolchain is the release of Go that a go.mod names.
-func toolchain(gomod string) (string, error) {
+// releaseIn is the release of Go that a go.mod names as its toolchain.
+func releaseIn(gomod string) (string, error) {
 	text, err := os.ReadFile(gomod)
 	if err != nil {
 		return "", fmt.Errorf("reading the release of Go: %w", err)

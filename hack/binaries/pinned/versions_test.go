@@ -109,12 +109,12 @@ func TestProgramsHaveTheSameVersionsOfLibraries(t *testing.T) {
 
 // TestOneReleaseOfGo compares the modules of this repository, and those of programs: one that needs a newer release shares no packages.
 func TestOneReleaseOfGo(t *testing.T) {
-	want, err := toolchain(filepath.Join("..", rootModule, "go.mod"))
+	want, err := releaseIn(filepath.Join("..", rootModule, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"../../api", labModule} {
-		if got, err := toolchain(filepath.Join("..", dir, "go.mod")); err != nil || got != want {
+		if got, err := releaseIn(filepath.Join("..", dir, "go.mod")); err != nil || got != want {
 			t.Errorf("the module in %s is built with %s (%v), and the root module with %s", dir, got, err, want)
 		}
 	}

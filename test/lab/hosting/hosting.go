@@ -73,7 +73,6 @@ type Hosting struct {
 
 	options Options
 	root    string
-	ahead   ahead
 	// The roles in AWS of the operator and of external-dns.
 	role, dnsRole string
 }
@@ -95,14 +94,11 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 	}
 	o.Lab.InstancesLater = o.ControlPlanesFirst && len(first) > 0
 	if o.Lab.InstancesLater {
-		if err := h.buildAhead(ctx, first); err != nil {
+		stop, err := buildAhead(ctx, o.Progress, first)
+		if err != nil {
 			return nil, err
 		}
-		defer func() {
-			if err != nil {
-				h.ahead.stop()
-			}
-		}()
+		defer stop()
 	}
 	if h.Lab, err = cluster.Up(ctx, o.Lab); err != nil {
 		return nil, err
@@ -125,33 +121,17 @@ func Start(ctx context.Context, o Options) (_ *Hosting, err error) {
 	return h, h.Install(ctx)
 }
 
-// ahead is a build that runs meanwhile.
-type ahead struct {
-	cancel context.CancelFunc
-	ended  chan struct{}
-}
-
-func (a ahead) stop() {
-	if a.cancel != nil {
-		a.cancel()
-		<-a.ended
-	}
-}
-
-// buildAhead builds programs of Complete until then. Start leaves a part of the cores idle: packages wait for what they import. Complete
-// builds what is left, with the packages that were compiled.
-func (h *Hosting) buildAhead(ctx context.Context, first []string) error {
-	names, err := pinned.Apart(images.Programs(), slices.Concat(cluster.Programs(), userPrograms, images.Programs(first...)))
+// buildAhead builds programs that only Complete needs, until stop is called. Start leaves a part of the cores idle: packages wait for what they
+// import. Complete builds what is left, with the packages that were compiled.
+func buildAhead(ctx context.Context, progress io.Writer, first []string) (stop func(), err error) {
+	later, err := pinned.Apart(images.Programs(), slices.Concat(cluster.Programs(), userPrograms, images.Programs(first...)))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	h.ahead = ahead{cancel: cancel, ended: make(chan struct{})}
-	go func() {
-		defer close(h.ahead.ended)
-		_ = pinned.EnsureIdle(ctx, h.options.Progress, names...)
-	}()
-	return nil
+	var builds sync.WaitGroup
+	builds.Go(func() { _ = pinned.EnsureIdle(ctx, progress, later...) }) // Complete meets the same error
+	return func() { cancel(); builds.Wait() }, nil
 }
 
 // Steps returns the steps of Start, and of Complete, that build what is missing, in their order.
@@ -214,7 +194,6 @@ func (h *Hosting) Release(ctx context.Context, version string) (string, error) {
 
 // Complete builds and pushes the images that Start has left out. The release of control planes alone is replaced.
 func (h *Hosting) Complete(ctx context.Context) error {
-	h.ahead.stop() // from here, builds have all cores
 	if err := h.PrepareInstances(ctx, h.options.Progress); err != nil {
 		return err
 	}
@@ -294,6 +273,5 @@ func (h *Hosting) Apply(ctx context.Context, variables map[string]string, manife
 
 // Stop uninstalls hypershift and removes the lab.
 func (h *Hosting) Stop(ctx context.Context) error {
-	h.ahead.stop()
 	return errors.Join(h.Uninstall(ctx), h.Lab.Down(ctx))
 }

@@ -338,9 +338,9 @@ make conformance VERSION=1.36.3
 make conformance QUICK=1          # API machinery, apps, auth and network without the serial and the slow ones: about 7 minutes
 ` + "```" + `
 
-The tests are the programs of the version's own release. Tests and control plane are built here, Kubernetes 1.37 with
-[newer libraries](../hack/binaries/README.md) than its release has, and the images, too:
-[decision 0077](../hack/decisions/0077-conformance.md) lists the differences. The lab is no certified product, and AWS is emulated: see
+The tests are the programs of the version's own release. Tests, images and control plane are built here: Kubernetes 1.37 with
+[newer libraries](../hack/binaries/README.md) than its release has, in runs after 2026-11-30, and the images with the differences that
+[decision 0077](../hack/decisions/0077-conformance.md) lists. The lab is no certified product, and AWS is emulated: see
 [What has been run where](tested.md).
 `
 
